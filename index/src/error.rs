@@ -1,0 +1,28 @@
+//! The errors of the index.
+
+/// Why an index call did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The projection's files are missing a part, damaged, or of another version: rebuild them from storage.
+    #[error("the {what} projection must be rebuilt: {detail}")]
+    Rebuild {
+        /// Which projection: `lexical` or `vector`.
+        what: &'static str,
+        /// What was found.
+        detail: String,
+    },
+    /// Storage failed while the projection followed it.
+    #[error(transparent)]
+    Storage(#[from] loom_storage::Error),
+    /// The index library or the file system failed.
+    #[error("the {what} index failed: {message}")]
+    Backend {
+        /// Which index: `lexical` or `vector`.
+        what: &'static str,
+        /// The library's own words.
+        message: String,
+        /// Whether the cause is a full disk.
+        disk_full: bool,
+    },
+}

@@ -1,0 +1,12 @@
+//! Finding chunks: the lexical and the vector projection of each namespace, and the fusion of what they find.
+//!
+//! Everything on disk here is derived from storage and may be deleted at any time; it is rebuilt with the same
+//! answers. A projection remembers the commit up to which it has followed the change log (its watermark).
+
+mod error;
+mod selection;
+pub mod text;
+pub mod vector;
+
+pub use error::Error;
+pub use selection::{ChunkRange, Cursor, Selection};

@@ -1,0 +1,1 @@
+//! The vector leg: cosine similarity by exact scan or graph.

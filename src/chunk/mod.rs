@@ -1,0 +1,1 @@
+//! Cutting a text into chunks on its structure.

@@ -1,0 +1,1 @@
+//! Turning texts into vectors.

@@ -1,0 +1,3 @@
+//! x
+mod chunk;
+mod embed;

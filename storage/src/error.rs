@@ -1,0 +1,74 @@
+//! The errors of storage, one variant for each thing that a caller does differently.
+
+use std::path::PathBuf;
+
+/// Why a storage call did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A precondition of the batch did not hold; nothing was written.
+    #[error("{what} changed since it was read")]
+    Conflict {
+        /// The source address or record key whose precondition failed.
+        what: String,
+    },
+    /// Another process, or another `Store` of this one, holds the folder.
+    #[error("the folder {} is in use by {holder}", folder.display())]
+    Locked {
+        /// The folder that was to be opened.
+        folder: PathBuf,
+        /// Who holds it, in words: the program, its process id and since when, as far as known.
+        holder: String,
+        /// The holder's note (see the store's `set_holder_note`), such as the address it serves on.
+        note: Option<String>,
+    },
+    /// The folder was written by a newer build, or by one too old to be upgraded.
+    #[error("the store has format version {found}; this build reads {oldest} to {newest}: {advice}")]
+    Format {
+        /// The version found in the folder.
+        found: u32,
+        /// The oldest version that this build upgrades.
+        oldest: u32,
+        /// The version that this build writes.
+        newest: u32,
+        /// What the user can do.
+        advice: &'static str,
+    },
+    /// A stored record does not decode or does not hash to what it should.
+    #[error("{what} {key} is damaged: {detail}")]
+    Corrupt {
+        /// The kind of record, such as `chunk`.
+        what: &'static str,
+        /// Its key, printable.
+        key: String,
+        /// What was wrong with it.
+        detail: String,
+    },
+    /// The bytes of a blob are not stored (any more).
+    #[error("the bytes of blob {hash} are not stored")]
+    BlobGone {
+        /// Hex SHA-256 of the blob.
+        hash: String,
+    },
+    /// The batch breaks a rule of the store: a defect of the caller.
+    #[error("invalid batch: {0}")]
+    Invalid(String),
+    /// The backend or the file system failed. After a failed commit the batch may or may not be stored.
+    #[error("the storage backend failed: {message}")]
+    Backend {
+        /// The backend's own words.
+        message: String,
+        /// Whether the cause is a full disk.
+        disk_full: bool,
+    },
+}
+
+impl Error {
+    /// A backend failure from an input or output error.
+    pub fn from_io(error: &std::io::Error, doing: &str) -> Self {
+        Self::Backend {
+            message: format!("{doing}: {error}"),
+            disk_full: error.kind() == std::io::ErrorKind::StorageFull,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The storage trait: what every backend does.
+
+use std::io::{Read, Seek};
+
+use crate::batch::{Batch, Committed};
+use crate::change::ChangeEntry;
+use crate::error::Error;
+use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
+use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Record, Timestamp, Version};
+
+/// A store of one folder or database. Blocking; safe to share between threads.
+pub trait Store: Send + Sync {
+    /// A consistent view of everything committed so far; later commits do not change it.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, Error>;
+
+    /// Applies the whole batch, or none of it, and returns once it is durable.
+    ///
+    /// Batches committed at the same time share one sync. On [`Error::Conflict`] and [`Error::Invalid`] nothing
+    /// was written. On any other error it may have been: open the store again before relying on either.
+    fn commit(&self, batch: Batch) -> Result<Committed, Error>;
+
+    /// Starts to store the bytes of a blob, which become durable with [`BlobWriter::finish`].
+    fn write_blob(&self, scope: &Scope) -> Result<Box<dyn BlobWriter>, Error>;
+
+    /// Opens the bytes of a blob for reading. [`Error::BlobGone`] when they are not stored.
+    fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Box<dyn BlobReader>, Error>;
+
+    /// Leaves a note (such as the address served on) for a process that finds the store locked.
+    fn set_holder_note(&self, note: &str) -> Result<(), Error>;
+
+    /// Checks that every record decodes and agrees with the others; calls `report` with a sentence for each fault.
+    /// With `deep`, also that every text and blob hashes to its name.
+    fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Error>;
+}
+
+/// Stores the bytes of one blob, piece by piece. Dropped before [`BlobWriter::finish`], it leaves nothing that serves.
+pub trait BlobWriter: Send {
+    /// Appends bytes.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error>;
+
+    /// Makes the bytes durable and returns their hash and size. The blob is not catalogued yet: name it in a
+    /// batch with [`crate::Write::PutBlob`]. Bytes already stored under the same hash are kept once.
+    fn finish(self: Box<Self>) -> Result<(BlobHash, u64), Error>;
+}
+
+/// Reads the bytes of one blob from any position. A damaged piece is an error, never served.
+pub trait BlobReader: Read + Seek + Send {
+    /// Size in bytes.
+    fn size(&self) -> u64;
+}
+
+/// A position in a namespace's timeline: newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimelineKey {
+    /// When the version was written.
+    pub ingested_at: Timestamp,
+    /// The version.
+    pub version: VersionId,
+}
+
+/// A page of a scan: the items, and whether more follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The items in order.
+    pub items: Vec<T>,
+    /// Whether more follow the last one.
+    pub more: bool,
+}
+
+/// A consistent view of the store. Every read is of one moment: the one in which it was taken.
+pub trait Snapshot: Send + Sync {
+    /// The last commit that it shows.
+    fn seq(&self) -> Seq;
+
+    /// A namespace's row; `None` when nothing was ever written there.
+    fn namespace(&self, scope: &Scope) -> Result<Option<NamespaceRow>, Error>;
+
+    /// The namespaces of a tenant (every tenant's for `None`), in order.
+    fn namespaces(&self, org: Option<&str>) -> Result<Vec<NamespaceRow>, Error>;
+
+    /// What a source address serves.
+    fn head(&self, scope: &Scope, source_uri: &str) -> Result<Option<Head>, Error>;
+
+    /// The heads whose source address starts with `prefix` and sorts after `after`, in byte order, at most `limit`.
+    fn heads(
+        &self,
+        scope: &Scope,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<(String, Head)>, Error>;
+
+    /// A version, without its text.
+    fn version(&self, scope: &Scope, id: VersionId) -> Result<Option<Version>, Error>;
+
+    /// The version of a source address at a revision.
+    fn revision(&self, scope: &Scope, source_uri: &str, revision: Revision) -> Result<Option<Version>, Error>;
+
+    /// The text of a version.
+    fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error>;
+
+    /// The versions of a namespace, newest `ingested_at` first (then the later version), after `after`, at most `limit`.
+    /// Superseded versions are included only on request.
+    fn timeline(
+        &self,
+        scope: &Scope,
+        after: Option<TimelineKey>,
+        include_superseded: bool,
+        limit: usize,
+    ) -> Result<Page<Version>, Error>;
+
+    /// A chunk, whether its version is live or not.
+    fn chunk(&self, scope: &Scope, id: ChunkId) -> Result<Option<Chunk>, Error>;
+
+    /// The chunks with ids from `first`, `count` of them or as many as there are, in order.
+    fn chunks(&self, scope: &Scope, first: ChunkId, count: u32) -> Result<Vec<Chunk>, Error>;
+
+    /// The versions whose chunks a projection must hold: the live ones with id above `after`, in order of id, at most `limit`.
+    fn live_versions(&self, scope: &Scope, after: Option<VersionId>, limit: usize) -> Result<Page<Version>, Error>;
+
+    /// Live versions, of any source address, with this content hash, in order of id.
+    fn versions_with_content(&self, scope: &Scope, content: &Hash) -> Result<Vec<VersionId>, Error>;
+
+    /// Whether a live version other than those at `source_uri` has a chunk with this content hash.
+    fn chunk_content_elsewhere(&self, scope: &Scope, content: &Hash, source_uri: &str) -> Result<bool, Error>;
+
+    /// The vector of an embedder input.
+    fn vector(&self, scope: &Scope, model: &str, input: &Hash) -> Result<Option<Vec<f32>>, Error>;
+
+    /// The vectors of many inputs, in the order asked.
+    fn vectors(&self, scope: &Scope, model: &str, inputs: &[Hash]) -> Result<Vec<Option<Vec<f32>>>, Error>;
+
+    /// A namespace's changes after `after`, in order, at most `limit` entries.
+    fn changes(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<ChangeEntry>, Error>;
+
+    /// The catalogue row of a blob.
+    fn blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<BlobRow>, Error>;
+
+    /// A control record.
+    fn record(&self, key: &str) -> Result<Option<Record>, Error>;
+
+    /// The control records whose key starts with `prefix` and sorts after `after`, in order, at most `limit`.
+    fn records(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Page<Record>, Error>;
+}
