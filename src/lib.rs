@@ -1,3 +1,38 @@
-//! x
-mod chunk;
-mod embed;
+//! Loom keeps an agent's documents and finds passages in them: one folder, one process, no network.
+//!
+//! [`Engine::open`] opens a folder; [`Engine::call`] runs an operation of the registry ([`ops::ALL`]). The HTTP
+//! server and the command line are this same engine behind other doors.
+
+pub mod chunk;
+mod clock;
+mod config;
+mod context;
+mod doctor;
+mod download;
+pub mod embed;
+mod engine;
+mod error;
+mod id;
+mod ingest;
+mod limits;
+mod models;
+mod op;
+pub mod ops;
+mod reembed;
+mod search;
+mod work;
+
+#[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "server")]
+pub mod http;
+
+pub use clock::Clock;
+pub use config::Config;
+pub use doctor::{DoctorOptions, Finding, Report};
+pub use download::{Download, DownloadSource};
+pub use context::{Planning, Reading};
+pub use engine::{Engine, OpenError, Readiness};
+pub use error::{Code, Error};
+pub use id::Ids;
+pub use op::{Answer, Caller, Command, Facts, Kind, Plan, Query, Role, Spec};

@@ -3,10 +3,17 @@
 //! Everything on disk here is derived from storage and may be deleted at any time; it is rebuilt with the same
 //! answers. A projection remembers the commit up to which it has followed the change log (its watermark).
 
+mod catalog;
 mod error;
+pub mod fuse;
+mod projection;
+mod projections;
 mod selection;
 pub mod text;
 pub mod vector;
 
+pub use catalog::{Filter, fold_tag};
 pub use error::Error;
+pub use projection::{FLUSH_CHUNKS, FLUSH_CHUNKS_MAX, LegHits, LegQuery, Model, Projection, ProjectionTotals};
+pub use projections::Projections;
 pub use selection::{ChunkRange, Cursor, Selection};

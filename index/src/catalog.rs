@@ -1,0 +1,171 @@
+//! What the legs filter by: the versions of a namespace that are, or just were, served.
+//!
+//! A version that was retired a moment ago stays until [`Catalog::forget`], so that a search whose snapshot is
+//! older than the retirement still finds it, and one whose snapshot is newer never does.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use loom_storage::{ChunkId, Seq, Timestamp, Version, VersionId};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::selection::{ChunkRange, Selection};
+
+/// Which chunks a search may return. An empty list filters nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Source addresses that start with one of these, byte for byte.
+    pub uri_prefixes: Vec<String>,
+    /// Documents that carry any of these tags, in any case.
+    pub tags: Vec<String>,
+    /// Versions ingested at this time or later.
+    pub ingested_from: Option<Timestamp>,
+    /// Documents written in one of these sessions.
+    pub session_ids: Vec<String>,
+    /// Documents of one of these classes.
+    pub source_classes: Vec<String>,
+    /// Documents of one of these formats; the empty string means a text write.
+    pub formats: Vec<String>,
+    /// Chunks of one of these block types; a text write's chunks have none.
+    pub block_types: Vec<String>,
+}
+
+impl Filter {
+    fn is_empty(&self) -> bool {
+        self.ingested_from.is_none()
+            && [&self.uri_prefixes, &self.tags, &self.session_ids, &self.source_classes, &self.formats, &self.block_types]
+                .iter()
+                .all(|list| list.is_empty())
+    }
+}
+
+/// A tag as it is compared: composed, in lower case.
+pub fn fold_tag(tag: &str) -> String {
+    tag.nfc().collect::<String>().to_lowercase().nfc().collect()
+}
+
+#[derive(Debug)]
+struct Entry {
+    range: ChunkRange,
+    since: Seq,
+    until: Option<Seq>,
+    source_uri: String,
+    tags: Vec<String>,
+    ingested_at: Timestamp,
+    session_id: String,
+    source_class: String,
+    format: String,
+    /// The block type of each chunk; empty for a text write.
+    block_types: Vec<String>,
+}
+
+/// The versions that a namespace serves, with what they are filtered by.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    entries: BTreeMap<VersionId, Entry>,
+    /// Versions with an end, to be forgotten once no search can need them.
+    ended: BTreeSet<(Seq, VersionId)>,
+    live_now: OnceLock<Selection>,
+}
+
+impl Catalog {
+    /// Serves `version` from commit `since` on. `block_types` has one entry a chunk, or none for a text write.
+    pub fn serve(&mut self, version: &Version, block_types: Vec<String>, since: Seq) {
+        let document = &version.document;
+        let entry = Entry {
+            range: ChunkRange { first: version.first_chunk, count: version.chunk_count },
+            since,
+            until: None,
+            source_uri: version.source_uri.clone(),
+            tags: document.tags.iter().map(|tag| fold_tag(tag)).collect(),
+            ingested_at: version.ingested_at,
+            session_id: document.session_id.clone(),
+            source_class: document.source_class.clone(),
+            format: document.format.clone(),
+            block_types,
+        };
+        if let Some(Entry { until: Some(until), .. }) = self.entries.insert(version.id, entry) {
+            self.ended.remove(&(until, version.id));
+        }
+        self.live_now = OnceLock::new();
+    }
+
+    /// Takes over the edited fields of a served version.
+    pub fn edit(&mut self, version: &Version) {
+        if let Some(entry) = self.entries.get_mut(&version.id) {
+            entry.tags = version.document.tags.iter().map(|tag| fold_tag(tag)).collect();
+        }
+    }
+
+    /// Stops serving a version from commit `until` on.
+    pub fn retire(&mut self, version: VersionId, until: Seq) {
+        if let Some(entry) = self.entries.get_mut(&version)
+            && entry.until.is_none()
+        {
+            entry.until = Some(until);
+            self.ended.insert((until, version));
+            self.live_now = OnceLock::new();
+        }
+    }
+
+    /// Drops the versions that ended at or before `seq`.
+    pub fn forget(&mut self, seq: Seq) {
+        while let Some((until, version)) = self.ended.first().copied()
+            && until <= seq
+        {
+            self.ended.pop_first();
+            self.entries.remove(&version);
+        }
+    }
+
+    /// How many versions are served now.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.ended.len()
+    }
+
+    /// The chunks that a search at snapshot `at` may return under `filter`. `watermark` is the commit that the
+    /// catalogue has reached.
+    pub fn select(&self, filter: &Filter, at: Seq, watermark: Seq) -> Selection {
+        if filter.is_empty() && at >= watermark {
+            return self.live_now.get_or_init(|| self.collect(filter, at)).clone();
+        }
+        self.collect(filter, at)
+    }
+
+    fn collect(&self, filter: &Filter, at: Seq) -> Selection {
+        let tags: Vec<String> = filter.tags.iter().map(|tag| fold_tag(tag)).collect();
+        let mut ranges = Vec::new();
+        for entry in self.entries.values() {
+            if entry.since <= at && entry.until.is_none_or(|until| until > at) && entry.passes(filter, &tags) {
+                entry.push_ranges(&filter.block_types, &mut ranges);
+            }
+        }
+        Selection::new(ranges)
+    }
+}
+
+impl Entry {
+    fn passes(&self, filter: &Filter, tags: &[String]) -> bool {
+        let listed = |list: &[String], value: &String| list.is_empty() || list.contains(value);
+        filter.ingested_from.is_none_or(|from| self.ingested_at >= from)
+            && (tags.is_empty() || tags.iter().any(|tag| self.tags.contains(tag)))
+            && listed(&filter.session_ids, &self.session_id)
+            && listed(&filter.source_classes, &self.source_class)
+            && listed(&filter.formats, &self.format)
+            && (filter.uri_prefixes.is_empty()
+                || filter.uri_prefixes.iter().any(|prefix| self.source_uri.starts_with(prefix.as_str())))
+    }
+
+    fn push_ranges(&self, block_types: &[String], ranges: &mut Vec<ChunkRange>) {
+        if block_types.is_empty() {
+            ranges.push(self.range);
+            return;
+        }
+        for (id, block_type) in (self.range.first.0..self.range.end()).zip(&self.block_types) {
+            if block_types.contains(block_type) {
+                ranges.push(ChunkRange { first: ChunkId(id), count: 1 });
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The errors that callers see: the codes of the API contract, each with one status.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What went wrong, as a caller acts on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum Code {
+    /// A field is missing, of the wrong type or out of range.
+    ValidationFailed,
+    /// The body is not a JSON object.
+    BadJson,
+    /// No token, or one that does not verify.
+    Unauthenticated,
+    /// The role is too low or the namespace is not the caller's.
+    Forbidden,
+    /// A browser request from a foreign origin, or a `Host` that is not ours.
+    ForbiddenOrigin,
+    /// No such operation.
+    UnknownOp,
+    /// The thing the operation must act on does not exist.
+    NotFound,
+    /// The thing changed since it was read, or the revision asked for does not hold.
+    PreconditionFailed,
+    /// Over a documented limit.
+    PayloadTooLarge,
+    /// The original's bytes are no longer stored.
+    BlobGone,
+    /// A queue or lease is full past a short wait.
+    Overloaded,
+    /// Storage did not answer, or its disk is full.
+    BackendUnavailable,
+    /// The embedding provider did not answer.
+    ProviderUnavailable,
+    /// The provider refused the request.
+    ProviderRefused,
+    /// A defect.
+    Internal,
+}
+
+impl Code {
+    /// The HTTP status of the code.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::BadJson => 400,
+            Self::Unauthenticated => 401,
+            Self::Forbidden | Self::ForbiddenOrigin => 403,
+            Self::UnknownOp | Self::NotFound => 404,
+            Self::PreconditionFailed => 409,
+            Self::BlobGone => 410,
+            Self::PayloadTooLarge => 413,
+            Self::ValidationFailed => 422,
+            Self::Internal => 500,
+            Self::ProviderRefused => 502,
+            Self::Overloaded | Self::BackendUnavailable | Self::ProviderUnavailable => 503,
+        }
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn retryable(self) -> bool {
+        matches!(self, Self::Overloaded | Self::BackendUnavailable | Self::ProviderUnavailable)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match serde_json::to_value(self) {
+            Ok(Value::String(name)) => f.write_str(&name),
+            _ => Err(fmt::Error),
+        }
+    }
+}
+
+/// Why a call was not answered. `message` is for the caller; the cause is for the log alone.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// The code.
+    pub code: Code,
+    /// What was wrong and what to do, in plain words; no secret and nothing of another namespace.
+    pub message: String,
+    /// The input field at fault, such as `entries[3].source_uri`.
+    pub field: Option<String>,
+    /// Seconds after which the call may be repeated.
+    pub retry_after_s: Option<u64>,
+    /// The cause, never shown to a caller.
+    #[source]
+    pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of `code` that says `message`.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), field: None, retry_after_s: None, cause: None }
+    }
+
+    /// A [`Code::ValidationFailed`] that names the input field.
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..Self::new(Code::ValidationFailed, message) }
+    }
+
+    /// A [`Code::Internal`] with its cause.
+    pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::new(Code::Internal, "a defect in Loom; the log line with this request id has the cause")
+        }
+    }
+
+    /// The error as the API shows it.
+    pub fn to_json(&self) -> Value {
+        let mut error = serde_json::json!({
+            "code": self.code, "message": self.message, "retryable": self.code.retryable(),
+        });
+        if let Some(field) = &self.field {
+            error["field"] = field.as_str().into();
+        }
+        if let Some(seconds) = self.retry_after_s {
+            error["retry_after_s"] = seconds.into();
+        }
+        serde_json::json!({ "error": error })
+    }
+}
+
+impl From<loom_storage::Error> for Error {
+    fn from(error: loom_storage::Error) -> Self {
+        use loom_storage::Error as Storage;
+        let (code, message) = match &error {
+            Storage::Conflict { what } => {
+                (Code::PreconditionFailed, format!("{what} changed since it was read: read it again and repeat the call"))
+            }
+            Storage::BlobGone { .. } => {
+                (Code::BlobGone, "the original's bytes are no longer stored: upload the file again".into())
+            }
+            Storage::Locked { .. } | Storage::Format { .. } => (Code::BackendUnavailable, error.to_string()),
+            Storage::Backend { disk_full: true, .. } => {
+                (Code::BackendUnavailable, "the disk that holds the data folder is full: free some space".into())
+            }
+            Storage::Backend { .. } => {
+                (Code::BackendUnavailable, "the storage backend failed; the log has the cause".into())
+            }
+            Storage::Corrupt { what, .. } => {
+                (Code::Internal, format!("a stored {what} is damaged: run `loom doctor`; the log names the record"))
+            }
+            _ => return Self::internal(error),
+        };
+        Self { cause: Some(error.into()), ..Self::new(code, message) }
+    }
+}
+
+impl From<loom_index::Error> for Error {
+    fn from(error: loom_index::Error) -> Self {
+        match error {
+            loom_index::Error::Storage(storage) => storage.into(),
+            other => Self::internal(other),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Which embedding model serves a namespace, and which one is to serve next.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use loom_index::Model;
+use loom_storage::{Scope, Seq, Snapshot};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::embed::{self, EmbedError, EmbedSettings, Embedder};
+use crate::error::{Code, Error};
+
+/// The embedders in use: the configured one, and those that other namespaces are still served by.
+pub struct Embedders {
+    settings: EmbedSettings,
+    configured: Arc<dyn Embedder>,
+    others: Mutex<HashMap<String, Arc<dyn Embedder>>>,
+}
+
+impl Embedders {
+    /// The embedders of a configuration. A model that does not exist is an error that says which do.
+    pub fn new(settings: &EmbedSettings) -> Result<Self, Error> {
+        let configured = embed::from_settings(settings)?;
+        Ok(Self { settings: settings.clone(), configured, others: Mutex::default() })
+    }
+
+    /// The configured model. The first use of a remote one asks it for its dimension.
+    pub fn configured(&self) -> Result<Model, Error> {
+        Ok(Model { name: self.configured.model().to_owned(), dim: self.configured.dim()? })
+    }
+
+    /// The name of the configured model.
+    pub fn configured_name(&self) -> &str {
+        self.configured.model()
+    }
+
+    /// The embedder of a model by name.
+    pub fn get(&self, model: &str) -> Result<Arc<dyn Embedder>, Error> {
+        if self.configured.model() == model {
+            return Ok(Arc::clone(&self.configured));
+        }
+        let mut others = self.others.lock();
+        if let Some(embedder) = others.get(model) {
+            return Ok(Arc::clone(embedder));
+        }
+        let settings = EmbedSettings { model: model.to_owned(), ..self.settings.clone() };
+        let embedder = embed::from_settings(&settings)?;
+        others.insert(model.to_owned(), Arc::clone(&embedder));
+        Ok(embedder)
+    }
+}
+
+impl From<EmbedError> for Error {
+    fn from(error: EmbedError) -> Self {
+        let message = error.to_string();
+        let (code, retry_after_s) = match &error {
+            EmbedError::Unavailable { retry_after_s, .. } => (Code::ProviderUnavailable, *retry_after_s),
+            EmbedError::Refused { .. } | EmbedError::Invalid { .. } => (Code::ProviderRefused, None),
+            EmbedError::Config { .. } => (Code::ValidationFailed, None),
+        };
+        Self { retry_after_s, cause: Some(error.into()), ..Self::new(code, message) }
+    }
+}
+
+/// The embedding state of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceModels {
+    /// The model whose vectors are searched.
+    pub serving: Model,
+    /// The model that is to serve once every live chunk has its vector.
+    pub building: Option<Model>,
+    /// The commit that last wrote this state; `None` before the namespace's first write.
+    pub changed: Option<Seq>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    serving: String,
+    serving_dim: usize,
+    building: Option<(String, usize)>,
+}
+
+impl NamespaceModels {
+    /// The state as its record holds it.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        let stored = Stored {
+            serving: self.serving.name.clone(),
+            serving_dim: self.serving.dim,
+            building: self.building.as_ref().map(|model| (model.name.clone(), model.dim)),
+        };
+        serde_json::to_vec(&stored).map_err(Error::internal)
+    }
+}
+
+/// The key of a namespace's embedding record.
+pub fn record_key(scope: &Scope) -> String {
+    format!("embedding/{scope}")
+}
+
+/// The embedding state of a namespace; one that was never written to is served by the configured model.
+pub fn of_namespace(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedders) -> Result<NamespaceModels, Error> {
+    let Some(record) = snapshot.record(&record_key(scope))? else {
+        return Ok(NamespaceModels { serving: embedders.configured()?, building: None, changed: None });
+    };
+    let stored: Stored = serde_json::from_slice(&record.value).map_err(Error::internal)?;
+    Ok(NamespaceModels {
+        serving: Model { name: stored.serving, dim: stored.serving_dim },
+        building: stored.building.map(|(name, dim)| Model { name, dim }),
+        changed: Some(record.changed),
+    })
+}

@@ -1,0 +1,15 @@
+//! Operations on documents and passages.
+
+pub mod add;
+pub mod bulk_add;
+pub mod upsert;
+
+pub mod get;
+pub mod list;
+pub mod outline;
+pub mod search;
+
+pub mod bulk_delete;
+pub mod delete;
+pub mod restore;
+pub mod update_metadata;

@@ -1,0 +1,69 @@
+//! Every operation, one module each, and the one list of them.
+
+pub mod knowledge;
+pub mod namespace;
+
+use crate::error::{Code, Error};
+use crate::op::Spec;
+
+/// The registry: HTTP routes, OpenAPI, `GET /v1/ops` and the command line derive from it.
+pub const ALL: &[Spec] = &[
+    Spec::command::<knowledge::add::Add>(),
+    Spec::command::<knowledge::bulk_add::BulkAdd>(),
+    Spec::command::<knowledge::bulk_delete::BulkDelete>(),
+    Spec::command::<knowledge::delete::Delete>(),
+    Spec::query::<knowledge::get::Get>(),
+    Spec::query::<knowledge::list::List>(),
+    Spec::query::<knowledge::outline::Outline>(),
+    Spec::command::<knowledge::restore::Restore>(),
+    Spec::query::<knowledge::search::Search>(),
+    Spec::command::<knowledge::update_metadata::UpdateMetadata>(),
+    Spec::command::<knowledge::upsert::Upsert>(),
+    Spec::query::<namespace::list::List>(),
+];
+
+/// The operation of that name.
+pub fn find(name: &str) -> Option<&'static Spec> {
+    ALL.iter().find(|spec| spec.facts.name == name)
+}
+
+/// The error for a name that no operation has; it names the closest one.
+pub fn unknown(name: &str) -> Error {
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+    let closest = ALL
+        .iter()
+        .map(|spec| (strsim::jaro_winkler(&shown, spec.facts.name), spec.facts.name))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let hint = closest.map_or(String::new(), |(_, closest)| format!(" (the closest is {closest})"));
+    Error::new(Code::UnknownOp, format!("there is no operation {shown:?}{hint}; GET /v1/ops lists them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_an_unknown_one_is_told_the_closest() {
+        for (at, spec) in ALL.iter().enumerate() {
+            assert!(ALL[..at].iter().all(|other| other.facts.name != spec.facts.name), "{}", spec.facts.name);
+        }
+        assert!(unknown("knowledge.serch").message.contains("knowledge.search"));
+        assert!(unknown("").message.contains("no operation"));
+    }
+
+    #[test]
+    fn every_field_is_described() {
+        for spec in ALL {
+            for schema in [spec.input_schema(), spec.output_schema()] {
+                let schema = schema.to_value();
+                let mut objects = vec![&schema];
+                objects.extend(schema["$defs"].as_object().into_iter().flat_map(|defs| defs.values()));
+                for object in objects {
+                    for (field, of) in object["properties"].as_object().into_iter().flatten() {
+                        assert!(of["description"].is_string(), "{} {field} has no description", spec.facts.name);
+                    }
+                }
+            }
+        }
+    }
+}

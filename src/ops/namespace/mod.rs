@@ -1,0 +1,3 @@
+//! Operations on namespaces.
+
+pub mod list;
