@@ -1,3 +1,3 @@
 //! x
 mod chunk;
-mod embed;
+pub mod embed;
