@@ -1,1 +1,183 @@
-//! Turning texts into vectors.
+//! Turning texts into vectors: the static model that is part of the binary, or an endpoint that speaks the
+//! `OpenAI` embeddings protocol. Whoever stores a vector stores [`Embedder::model`] beside it, since vectors of
+//! two models cannot be compared.
+
+mod openai;
+mod settings;
+mod static_model;
+mod unicode;
+mod wordpiece;
+
+use std::sync::Arc;
+
+pub use settings::{ApiKey, EmbedSettings};
+
+/// Name of the model in the binary, as settings and stored vectors spell it.
+pub const BUILT_IN_MODEL: &str = "loom-static-256";
+
+/// What comes before the name of a model that an endpoint serves.
+pub const ENDPOINT_PREFIX: &str = "openai:";
+
+/// What the texts of a call are, for models that treat the two sides of a search differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmbedKind {
+    /// A chunk to be found, in the form that [`input`] gives it.
+    Passage,
+    /// What someone looks for.
+    Query,
+}
+
+/// A model that gives every text a vector.
+pub trait Embedder: Send + Sync {
+    /// The name stored with each vector, such as `loom-static-256` or `openai:text-embedding-3-small`.
+    fn model(&self) -> &str;
+
+    /// The number of dimensions of every vector of this model.
+    ///
+    /// An endpoint is asked once, by embedding a word, unless an earlier call told; so this can block and fail
+    /// like [`embed`](Embedder::embed).
+    fn dim(&self) -> Result<usize, EmbedError>;
+
+    /// One vector for each input, in the order of the inputs.
+    ///
+    /// Every vector is finite and of length 1, except the zero vector for a text in which the model knows
+    /// nothing (an empty one, say): such a text has no semantic hits. All inputs succeed or the call fails; an
+    /// error leaves nothing behind and the call may be repeated. It blocks for as long as the model needs.
+    fn embed(&self, inputs: &[&str], kind: EmbedKind) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The cosine that only one in a hundred unrelated pairs of query and passage exceeds; 0 where nobody
+    /// measured it.
+    fn noise_floor(&self) -> f32;
+}
+
+/// Why texts have no vectors. No message holds the key, the endpoint's address or what the endpoint wrote.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// The endpoint cannot be reached, is too slow, fails or asks to wait; every retry was used. Later it may work.
+    #[error("{message}")]
+    Unavailable {
+        /// What happened.
+        message: String,
+        /// Seconds the endpoint asked to wait, unbounded and where it said so.
+        retry_after_s: Option<u64>,
+    },
+    /// The endpoint answered, and will answer the same again: a wrong key, an unknown model, a text too long.
+    #[error(
+        "the embedding endpoint refused the request with status {status}; check the model, the key and the base URL"
+    )]
+    Refused {
+        /// The HTTP status: neither a success nor one that a repetition may change.
+        status: u16,
+    },
+    /// The endpoint's answer is not one vector for each text, or the model in the binary is damaged.
+    #[error("{message}")]
+    Invalid {
+        /// What is wrong.
+        message: String,
+    },
+    /// The settings name no usable model.
+    #[error("{message}")]
+    Config {
+        /// What is wrong, and what could stand there.
+        message: String,
+    },
+}
+
+/// The text to embed for a chunk: its context, then the chunk. A vector belongs to this text alone, so two
+/// chunks for which it is equal may share one.
+pub fn input(context: &str, text: &str) -> String {
+    if context.is_empty() {
+        return text.to_owned();
+    }
+    let mut whole = String::with_capacity(context.len() + 1 + text.len());
+    whole.push_str(context);
+    whole.push('\n');
+    whole.push_str(text);
+    whole
+}
+
+/// The embedder that the settings name. Touches neither the network nor the built-in model's table.
+///
+/// Fails with [`EmbedError::Config`] on an unknown model, an unusable base URL or key, or a bound out of range.
+pub fn from_settings(settings: &EmbedSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let model = settings.model.trim();
+    if model.is_empty() || model == BUILT_IN_MODEL {
+        return Ok(Arc::new(static_model::BuiltIn));
+    }
+    match model.strip_prefix(ENDPOINT_PREFIX) {
+        Some(served) if !served.is_empty() => Ok(Arc::new(openai::Endpoint::new(served, settings)?)),
+        _ => Err(EmbedError::Config {
+            message: format!(
+                "there is no embedding model {model:?}: name {BUILT_IN_MODEL} (the default), or \
+                 {ENDPOINT_PREFIX}<model> for a model that an OpenAI-compatible endpoint serves"
+            ),
+        }),
+    }
+}
+
+/// Scales a finite vector to length 1; the zero vector stays.
+fn normalise(vector: &mut [f32]) {
+    let squares: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    if squares > 0.0 {
+        let scale = squares.sqrt().recip();
+        for x in vector {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 1 after scaling")]
+            let scaled = (f64::from(*x) * scale) as f32;
+            *x = scaled;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiKey, EmbedError, EmbedSettings, from_settings, input, normalise};
+
+    fn named(model: &str) -> EmbedSettings {
+        EmbedSettings { model: model.to_owned(), ..EmbedSettings::default() }
+    }
+
+    #[test]
+    fn the_context_heads_the_embedded_text() {
+        assert_eq!(input("Guide > Setup", "Run it."), "Guide > Setup\nRun it.");
+        assert_eq!(input("", "Run it."), "Run it.");
+    }
+
+    #[test]
+    fn settings_select_the_model() {
+        for (name, stored) in [
+            ("", "loom-static-256"),
+            ("loom-static-256", "loom-static-256"),
+            (" openai:nomic-embed-text ", "openai:nomic-embed-text"),
+        ] {
+            let embedder = from_settings(&named(name)).expect("a known model");
+            assert_eq!(embedder.model(), stored);
+        }
+    }
+
+    #[test]
+    fn an_unknown_model_is_refused_with_the_known_ones() {
+        for name in ["bert", "openai:", "loom-static-512"] {
+            let Err(EmbedError::Config { message }) = from_settings(&named(name)) else {
+                panic!("{name} was accepted")
+            };
+            assert!(message.contains("loom-static-256") && message.contains("openai:<model>"), "{message}");
+        }
+    }
+
+    #[test]
+    fn debug_output_hides_the_key() {
+        let settings = EmbedSettings { api_key: ApiKey::new("sk-very-secret"), ..named("openai:m") };
+        assert!(!format!("{settings:?}").contains("secret"));
+    }
+
+    #[test]
+    fn extreme_lengths_are_normalised() {
+        for mut vector in [vec![f32::MAX; 3], vec![f32::MIN_POSITIVE; 3]] {
+            normalise(&mut vector);
+            assert!(vector.iter().all(|x| (x - 0.577_350_26).abs() < 1e-6), "{vector:?}");
+        }
+        let mut zero = vec![0.0; 3];
+        normalise(&mut zero);
+        assert_eq!(zero, vec![0.0; 3]);
+    }
+}
