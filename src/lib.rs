@@ -1,3 +1,3 @@
 //! x
-mod chunk;
+pub mod chunk;
 mod embed;
