@@ -1,0 +1,83 @@
+//! A bound on how deep containers nest, which keeps the block parser linear.
+
+use std::borrow::Cow;
+
+/// The most container markers (quotes and list items) that one line may open or continue.
+const MARKERS_MAX: usize = 24;
+/// The most columns of white space before the last marker of a line: what nests lists over many lines.
+const INDENT_COLUMNS_MAX: usize = 100;
+
+/// The text with every container marker past the bounds replaced by a letter, byte for byte.
+///
+/// A block parser matches each line against every open container, so a few lines that open thousands of them make
+/// each later line cost thousands of steps. What lies that deep is text here; the other offsets and lines stay.
+pub(super) fn bounded(text: &str) -> Cow<'_, str> {
+    let mut masked: Option<Vec<u8>> = None;
+    let bytes = text.as_bytes();
+    let mut line = 0;
+    while line < bytes.len() {
+        let end = line + bytes[line..].iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len() - line);
+        if let Some(at) = marker_past_bounds(&bytes[line..end]) {
+            masked.get_or_insert_with(|| bytes.to_vec())[line + at] = b'x';
+        }
+        line = end + 1;
+    }
+    match masked {
+        Some(bytes) => Cow::Owned(String::from_utf8(bytes).expect("an ASCII byte replaced an ASCII byte")),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The offset of the first marker of `line` that is past a bound.
+fn marker_past_bounds(line: &[u8]) -> Option<usize> {
+    let (mut at, mut markers, mut columns) = (0, 0, 0);
+    let mut rule_excluded = false;
+    while let Some(&byte) = line.get(at) {
+        match byte {
+            b' ' | b'\t' => {
+                columns += if byte == b'\t' { 4 } else { 1 };
+                at += 1;
+            }
+            b'>' | b'-' | b'*' | b'+' | b'0'..=b'9' => {
+                let length = marker_length(&line[at..])?;
+                if byte != b'>' && !rule_excluded {
+                    if is_rule(&line[at..]) {
+                        return None;
+                    }
+                    rule_excluded = true;
+                }
+                markers += 1;
+                if markers > MARKERS_MAX || columns > INDENT_COLUMNS_MAX {
+                    return Some(at);
+                }
+                at += length;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The length of the container marker that `rest` starts with.
+fn marker_length(rest: &[u8]) -> Option<usize> {
+    let length = match rest[0] {
+        b'>' => return Some(1),
+        b'-' | b'*' | b'+' => 1,
+        _ => {
+            let digits = rest.iter().take(10).take_while(|b| b.is_ascii_digit()).count();
+            if digits > 9 || !matches!(rest.get(digits), Some(b'.' | b')')) {
+                return None;
+            }
+            digits + 1
+        }
+    };
+    matches!(rest.get(length), None | Some(b' ' | b'\t')).then_some(length)
+}
+
+/// Whether `rest` is a thematic break, such as `* * *`, rather than list markers.
+fn is_rule(rest: &[u8]) -> bool {
+    let mark = rest[0];
+    matches!(mark, b'-' | b'*')
+        && rest.iter().all(|b| *b == mark || matches!(b, b' ' | b'\t'))
+        && rest.iter().filter(|b| **b == mark).take(3).count() == 3
+}

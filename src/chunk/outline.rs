@@ -1,0 +1,164 @@
+//! The block structure of a text: its headings, and the blocks that windows treat apart.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, OffsetIter, Options, Parser, Tag, TagEnd};
+
+use super::plain::one_line;
+use super::{html_heading, nesting};
+
+/// The most bytes of a heading in a breadcrumb; a longer one is cut on a grapheme border.
+pub const HEADING_BYTES_MAX: usize = 256;
+/// The most sections of a document. What would be a heading past it is text of the last section, so that
+/// breadcrumbs cannot outgrow the text they are about.
+pub const SECTIONS_MAX: usize = 50_000;
+
+/// The shortest line of `=` or `-` that makes a heading of the line above it.
+const UNDERLINE_MIN: usize = 3;
+
+/// Headings and zones in the order of the text. Offsets are bytes.
+pub(super) struct Outline {
+    pub headings: Vec<Heading>,
+    pub zones: Vec<Zone>,
+}
+
+/// A heading that is in no other block: not in a list, a quote, code or other HTML.
+pub(super) struct Heading {
+    /// Where its first line starts.
+    pub start: usize,
+    /// 1 to 6.
+    pub level: u8,
+    /// Its plain text on one line, never empty.
+    pub text: String,
+}
+
+/// A block with borders of its own, whole lines. Zones do not overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Zone {
+    pub start: usize,
+    pub end: usize,
+    pub kind: ZoneKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ZoneKind {
+    Code,
+    Table {
+        /// Where the first row after the header and its separator starts.
+        body: usize,
+    },
+}
+
+/// Reads the blocks of `text` by `CommonMark`'s rules and GFM's for tables, with Loom's two differences: an underline
+/// shorter than three characters makes no heading, and a heading element on a line of its own does.
+///
+/// A heading without any text names nothing and is text.
+pub(super) fn read(text: &str) -> Outline {
+    let blocks = nesting::bounded(text);
+    let mut reader = Reader {
+        text,
+        events: Parser::new_ext(&blocks, Options::ENABLE_TABLES).into_offset_iter(),
+        outline: Outline { headings: Vec::new(), zones: Vec::new() },
+    };
+    reader.run();
+    reader.outline
+}
+
+struct Reader<'a, 'b> {
+    text: &'a str,
+    events: OffsetIter<'b>,
+    outline: Outline,
+}
+
+impl Reader<'_, '_> {
+    fn run(&mut self) {
+        let mut containers = 0_usize;
+        while let Some((event, range)) = self.events.next() {
+            match event {
+                Event::Start(Tag::Heading { level, .. }) if containers == 0 => self.heading(level, &range),
+                Event::Start(Tag::HtmlBlock) if containers == 0 => self.html_block(&range),
+                Event::Start(Tag::CodeBlock(_)) => self.zone(&range, ZoneKind::Code),
+                Event::Start(Tag::Table(_)) => {
+                    let header = next_line(self.text, range.start);
+                    self.zone(&range, ZoneKind::Table { body: next_line(self.text, header).min(range.end) });
+                }
+                Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => containers += 1,
+                Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => containers -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn heading(&mut self, level: HeadingLevel, range: &Range<usize>) {
+        let mut text = String::new();
+        while let Some((event, _)) = self.events.next() {
+            match event {
+                Event::End(TagEnd::Heading(_)) => break,
+                // Cleaning shortens, so that more is kept here than a breadcrumb takes.
+                _ if text.len() > 16 * HEADING_BYTES_MAX => {}
+                Event::Text(part) | Event::Code(part) => text.push_str(&part),
+                Event::SoftBreak | Event::HardBreak => text.push(' '),
+                _ => {}
+            }
+        }
+        if !has_short_underline(&self.text[range.clone()]) {
+            self.push(range.start, level as u8, &text);
+        }
+    }
+
+    /// The heading elements an HTML block starts with. Everything after its first other line is HTML.
+    fn html_block(&mut self, range: &Range<usize>) {
+        let mut at = range.start;
+        while at < range.end {
+            let next = next_line(self.text, at);
+            let Some((level, text)) = html_heading::read(&self.text[at..next]) else { break };
+            self.push(at, level, &text);
+            at = next;
+        }
+    }
+
+    fn push(&mut self, start: usize, level: u8, text: &str) {
+        let text = one_line(without_anchor(text), HEADING_BYTES_MAX);
+        if !text.is_empty() && self.outline.headings.len() < SECTIONS_MAX {
+            self.outline.headings.push(Heading { start: line_start(self.text, start), level, text });
+        }
+    }
+
+    fn zone(&mut self, range: &Range<usize>, kind: ZoneKind) {
+        let after = self.outline.zones.last().map_or(0, |zone| zone.end);
+        let start = line_start(self.text, range.start).max(after);
+        if start < range.end {
+            self.outline.zones.push(Zone { start, end: range.end, kind });
+        }
+    }
+}
+
+/// Whether a heading's source is a setext heading whose underline is too short for Loom.
+fn has_short_underline(source: &str) -> bool {
+    let source = source.trim_end();
+    let underline = source.rfind(['\n', '\r']).map(|end| source[end + 1..].trim_start());
+    underline.is_some_and(|underline| underline.len() < UNDERLINE_MIN)
+}
+
+/// A heading's text without the `{#name}` that renderers take for its anchor.
+fn without_anchor(text: &str) -> &str {
+    let trimmed = text.trim_end();
+    let anchor = trimmed.strip_suffix('}').and_then(|inside| inside.rfind('{').map(|at| (at, &inside[at + 1..])));
+    match anchor {
+        Some((at, name)) if name.starts_with('#') && !name.contains(char::is_whitespace) => &trimmed[..at],
+        Some(_) | None => text,
+    }
+}
+
+/// Where the line that holds byte `at` starts.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |end| end + 1)
+}
+
+/// Where the line after the one that holds byte `at` starts, or the text's end.
+pub(super) fn next_line(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let Some(length) = bytes[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) else { return text.len() };
+    let end = at + length;
+    if bytes[end..].starts_with(b"\r\n") { end + 2 } else { end + 1 }
+}
