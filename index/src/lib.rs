@@ -4,6 +4,7 @@
 //! answers. A projection remembers the commit up to which it has followed the change log (its watermark).
 
 mod error;
+pub mod fuse;
 mod selection;
 pub mod text;
 pub mod vector;
