@@ -1,0 +1,135 @@
+//! The exact scan, and the best few of what it meets.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use loom_storage::ChunkId;
+use rayon::prelude::*;
+
+use super::rows::{Rows, cosine};
+use super::search::VectorHit;
+
+/// How many values are compared before a second core pays: about four milliseconds of one.
+const PARALLEL_VALUES_MIN: usize = 1 << 23;
+/// How many listed rows one core takes at a time.
+const PIECE_ROWS: usize = 4096;
+
+/// The best `k` of the hits offered: by similarity, then by the smaller chunk id, at the `k`-th place too.
+pub(super) struct Best {
+    k: usize,
+    /// The worst on top.
+    heap: BinaryHeap<Ranked>,
+}
+
+impl Best {
+    pub fn new(k: usize) -> Self {
+        Self { k, heap: BinaryHeap::new() }
+    }
+
+    /// Whether a hit of `similarity` could be among the best; a tie with the last needs its id to tell.
+    pub fn wants(&self, similarity: f32) -> bool {
+        if self.heap.len() < self.k {
+            return true;
+        }
+        self.heap.peek().is_some_and(|worst| similarity >= worst.0.similarity)
+    }
+
+    pub fn offer(&mut self, hit: VectorHit) {
+        if self.heap.len() < self.k {
+            self.heap.push(Ranked(hit));
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && Ranked(hit) < *worst
+        {
+            *worst = Ranked(hit);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// The best first.
+    pub fn into_hits(self) -> Vec<VectorHit> {
+        self.heap.into_sorted_vec().into_iter().map(|ranked| ranked.0).collect()
+    }
+
+    fn merge(mut self, other: Self) -> Self {
+        other.heap.into_iter().for_each(|ranked| self.offer(ranked.0));
+        self
+    }
+}
+
+/// Scans the rows from `first` on, asking `accepts` only of rows that are similar enough.
+pub(super) fn scan_from(
+    rows: &Rows,
+    first: u32,
+    query: &[f32],
+    best: Best,
+    accepts: impl Fn(u32) -> bool + Sync,
+) -> Best {
+    let scan = |mut best: Best, (start, ids, values): (u32, &[u64], &[f32])| {
+        for ((row, &id), vector) in (start..).zip(ids).zip(values.chunks_exact(rows.dim())) {
+            let similarity = cosine(query, vector);
+            if best.wants(similarity) && accepts(row) {
+                best.offer(VectorHit { chunk: ChunkId(id), similarity });
+            }
+        }
+        best
+    };
+    if parallel(rows, rows.len().saturating_sub(first) as usize) {
+        let k = best.k;
+        let runs: Vec<_> = rows.runs(first).collect();
+        runs.into_par_iter().fold(|| Best::new(k), scan).reduce(|| Best::new(k), Best::merge).merge(best)
+    } else {
+        rows.runs(first).fold(best, scan)
+    }
+}
+
+/// Scans the rows of `list`; a number that is no row is passed over.
+pub(super) fn scan_list(rows: &Rows, list: &[u32], query: &[f32], best: Best) -> Best {
+    let scan = |mut best: Best, piece: &[u32]| {
+        for &row in piece {
+            if let (Some(vector), Some(chunk)) = (rows.vector(row), rows.chunk(row)) {
+                let similarity = cosine(query, vector);
+                if best.wants(similarity) {
+                    best.offer(VectorHit { chunk, similarity });
+                }
+            }
+        }
+        best
+    };
+    if parallel(rows, list.len()) {
+        let k = best.k;
+        list.par_chunks(PIECE_ROWS).fold(|| Best::new(k), scan).reduce(|| Best::new(k), Best::merge).merge(best)
+    } else {
+        scan(best, list)
+    }
+}
+
+fn parallel(rows: &Rows, count: usize) -> bool {
+    count.saturating_mul(rows.dim()) >= PARALLEL_VALUES_MIN
+}
+
+/// A hit, the better one less.
+#[derive(Clone, Copy, Debug)]
+struct Ranked(VectorHit);
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.similarity.total_cmp(&self.0.similarity).then(self.0.chunk.cmp(&other.0.chunk))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ranked {}

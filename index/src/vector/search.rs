@@ -1,0 +1,103 @@
+//! Searching: by scan or by graph, whichever costs less.
+
+use loom_storage::ChunkId;
+
+use super::graph::Hnsw;
+use super::rows::{cosine, unit};
+use super::scan::{Best, scan_from, scan_list};
+use super::{VectorIndex, failed};
+use crate::{Error, Selection};
+
+/// How many candidates a graph search weighs, at least, and how many for each hit wanted.
+const CANDIDATES_MIN: usize = 96;
+const CANDIDATES_PER_HIT: usize = 2;
+
+/// A chunk and how similar it is to the query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VectorHit {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// The cosine of its vector and the query, in -1..=1.
+    pub similarity: f32,
+}
+
+impl VectorIndex {
+    /// The `k` chunks most similar to `query`, the best first, ties by the smaller id; only chunks in `selection`, if
+    /// there is one. Without a graph, or when the selection is small, that is exact; with one, about one in a hundred
+    /// of the best is missed. A query that is zero or not finite is similar to nothing and has no hits.
+    pub fn search(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Result<Vec<VectorHit>, Error> {
+        let dim = self.table.rows().dim();
+        if query.len() != dim {
+            return Err(failed(format!("the query has {} dimensions, the model {dim}", query.len())));
+        }
+        let Some(query) = unit(query) else { return Ok(Vec::new()) };
+        if k == 0 || self.table.live() == 0 {
+            return Ok(Vec::new());
+        }
+        if let Some(graph) = &self.graph
+            && let Some(candidates) = self.graph_candidates(graph, k, selection)
+            && let Some(hits) = self.search_graph(graph, &query, k, candidates, selection)
+        {
+            return Ok(hits);
+        }
+        Ok(self.scan(&query, k, selection))
+    }
+
+    /// The cosine of `query` and each of `chunks`, in their order; `None` for a chunk that has no vector here or is
+    /// removed, and for all when the query has no direction or another length.
+    pub fn similarity(&self, query: &[f32], chunks: &[ChunkId]) -> Vec<Option<f32>> {
+        let query = if query.len() == self.table.rows().dim() { unit(query) } else { None };
+        let one = |chunk: &ChunkId| {
+            let vector = self.table.rows().vector(self.table.live_row(*chunk)?)?;
+            Some(cosine(query.as_deref()?, vector))
+        };
+        chunks.iter().map(one).collect()
+    }
+
+    fn scan(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Vec<VectorHit> {
+        let rows = self.table.rows();
+        let best = match selection {
+            Some(selection) => scan_list(rows, &self.table.live_rows(selection), query, Best::new(k)),
+            None => scan_from(rows, 0, query, Best::new(k), |row| self.table.accepts(row, None)),
+        };
+        best.into_hits()
+    }
+
+    /// How many candidates the graph should weigh; `None` when a scan costs less. The fewer of its rows the selection
+    /// leaves, the more of them the graph passes through for each that counts.
+    fn graph_candidates(&self, graph: &Hnsw, k: usize, selection: Option<&Selection>) -> Option<usize> {
+        let live = self.table.live();
+        let selected = selection.map_or(live, |selection| live.min(selection.len() as u64));
+        let candidates = k.saturating_mul(CANDIDATES_PER_HIT).max(CANDIDATES_MIN);
+        let graph_cost = (candidates as u64)
+            .saturating_mul(self.settings.rows_per_candidate)
+            .saturating_mul(u64::from(graph.rows()).max(1))
+            .checked_div(selected)?;
+        let listed = selection.is_some() && selected <= self.settings.listed_rows_max;
+        (!listed && graph_cost < selected).then_some(candidates)
+    }
+
+    /// The graph's hits and those of the rows newer than it; `None` when the graph failed or found too few.
+    fn search_graph(
+        &self,
+        graph: &Hnsw,
+        query: &[f32],
+        k: usize,
+        candidates: usize,
+        selection: Option<&Selection>,
+    ) -> Option<Vec<VectorHit>> {
+        let rows = self.table.rows();
+        let accepts = |row| self.table.accepts(row, selection);
+        let found = match graph.search(query, candidates, accepts) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(%error, "the graph failed; all rows are scanned instead");
+                return None;
+            }
+        };
+        let accepted: Vec<u32> = found.into_iter().filter(|&row| accepts(row)).collect();
+        let best = scan_list(rows, &accepted, query, Best::new(k));
+        let best = scan_from(rows, graph.rows(), query, best, accepts);
+        (best.len() == k).then(|| best.into_hits())
+    }
+}
