@@ -1,4 +1,4 @@
-//! A bound on how deep containers nest, which keeps the block parser linear.
+//! A text as the block parser is given it: bounded nesting, one kind of line end.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,12 @@ const MARKERS_MAX: usize = 24;
 /// The most columns of white space before the last marker of a line: what nests lists over many lines.
 const INDENT_COLUMNS_MAX: usize = 100;
 
-/// The text with every container marker past the bounds replaced by a letter, byte for byte.
+/// The text with every container marker past the bounds replaced by a letter, and a `\r` that ends a line by `\n`,
+/// byte for byte: offsets stay.
 ///
 /// A block parser matches each line against every open container, so a few lines that open thousands of them make
-/// each later line cost thousands of steps. What lies that deep is text here; the other offsets and lines stay.
+/// each later line cost thousands of steps. What lies that deep is text here. The parser in use also overlooks a
+/// lone `\r` after a code fence.
 pub(super) fn bounded(text: &str) -> Cow<'_, str> {
     let mut masked: Option<Vec<u8>> = None;
     let bytes = text.as_bytes();
@@ -19,6 +21,9 @@ pub(super) fn bounded(text: &str) -> Cow<'_, str> {
         let end = line + bytes[line..].iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len() - line);
         if let Some(at) = marker_past_bounds(&bytes[line..end]) {
             masked.get_or_insert_with(|| bytes.to_vec())[line + at] = b'x';
+        }
+        if bytes.get(end) == Some(&b'\r') && bytes.get(end + 1) != Some(&b'\n') {
+            masked.get_or_insert_with(|| bytes.to_vec())[end] = b'\n';
         }
         line = end + 1;
     }
