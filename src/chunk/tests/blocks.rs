@@ -8,6 +8,8 @@ fn fenced_lines_are_never_headings() {
     let text = "# Setup\n\n```bash\n# install tools\n```\n\n~~~\n```\n## not a heading\n~~~\n\n# Next\n";
     assert_eq!(titles(text), titled(&[(1, "Setup"), (1, "Next")]));
     assert!(cut_default(text).pieces.iter().all(|piece| !piece.section_path.concat().contains("install")));
+    assert_eq!(titles("```\n# a\n``` \t\n# b\n"), titled(&[(1, "b")]));
+    assert_eq!(titles("```\r# a\r```\r# b\r"), titled(&[(1, "b")]));
 }
 
 #[test]
@@ -138,11 +140,9 @@ fn what_is_no_mapping_is_no_front_matter() {
 
 #[test]
 fn aliases_are_not_expanded() {
-    let mut yaml = String::from("---\na0: &a0 [x, x]\n");
-    for level in 1..1000 {
-        yaml += &format!("a{level}: &a{level} [*a{0}, *a{0}, *a{0}]\n", level - 1);
-    }
-    yaml += "title: bomb\n---\n";
+    let level = |level: usize| format!("a{level}: &a{level} [*a{0}, *a{0}, *a{0}]\n", level - 1);
+    let levels: String = (1..1000).map(level).collect();
+    let yaml = format!("---\na0: &a0 [x, x]\n{levels}title: bomb\n---\n");
     assert_eq!(cut_default(&yaml).front_matter.and_then(|front| front.title).as_deref(), Some("bomb"));
 }
 

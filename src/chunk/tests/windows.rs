@@ -59,7 +59,7 @@ fn rows_stay_whole_and_repeat_their_header() {
         assert!(cut.pieces.len() > 15);
         for (at, piece) in cut.pieces.iter().enumerate() {
             let passage = &text[span(piece)];
-            assert!(passage.ends_with("|") || passage.ends_with("After."), "{passage:?}");
+            assert!(passage.ends_with('|') || passage.ends_with("After."), "{passage:?}");
             assert!(passage.starts_with(if at == 0 { "Numbers" } else { "| c" }), "{passage:?}");
             let header = (at > 0).then_some("| Name | Value |\n|---|---|");
             assert_eq!(piece.table_header.as_deref(), header);
