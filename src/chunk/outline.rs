@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, HeadingLevel, OffsetIter, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
 use super::plain::one_line;
-use super::{html_heading, nesting};
+use super::{html_heading, parser_text};
 
 /// The most bytes of a heading in a breadcrumb; a longer one is cut on a grapheme border.
 pub const HEADING_BYTES_MAX: usize = 256;
@@ -54,7 +54,7 @@ pub(super) enum ZoneKind {
 ///
 /// A heading without any text names nothing and is text.
 pub(super) fn read(text: &str) -> Outline {
-    let blocks = nesting::bounded(text);
+    let blocks = parser_text::for_parser(text);
     let mut reader = Reader {
         text,
         events: Parser::new_ext(&blocks, Options::ENABLE_TABLES).into_offset_iter(),
@@ -74,36 +74,52 @@ impl Reader<'_, '_> {
     fn run(&mut self) {
         let mut containers = 0_usize;
         while let Some((event, range)) = self.events.next() {
-            match event {
-                Event::Start(Tag::Heading { level, .. }) if containers == 0 => self.heading(level, &range),
-                Event::Start(Tag::HtmlBlock) if containers == 0 => self.html_block(&range),
-                Event::Start(Tag::CodeBlock(_)) => self.zone(&range, ZoneKind::Code),
-                Event::Start(Tag::Table(_)) => {
-                    let header = next_line(self.text, range.start);
-                    self.zone(&range, ZoneKind::Table { body: next_line(self.text, header).min(range.end) });
-                }
-                Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => containers += 1,
-                Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => containers -= 1,
-                _ => {}
+            if let Event::Start(Tag::BlockQuote(_) | Tag::List(_)) = event {
+                containers += 1;
+            } else if let Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) = event {
+                containers -= 1;
+            } else if let Event::Start(tag) = event {
+                self.block(&tag, &range, containers == 0);
             }
         }
     }
 
-    fn heading(&mut self, level: HeadingLevel, range: &Range<usize>) {
+    fn block(&mut self, tag: &Tag<'_>, range: &Range<usize>, is_top: bool) {
+        if let Tag::Heading { level, .. } = tag {
+            let text = self.heading_text();
+            if is_top && !has_short_underline(&self.text[range.clone()]) {
+                self.push(range.start, *level as u8, &text);
+            }
+        } else if let Tag::HtmlBlock = tag {
+            if is_top {
+                self.html_block(range);
+            }
+        } else if let Tag::CodeBlock(_) = tag {
+            self.zone(range, ZoneKind::Code);
+        } else if let Tag::Table(_) = tag {
+            let separator = next_line(self.text, range.start);
+            self.zone(range, ZoneKind::Table { body: next_line(self.text, separator).min(range.end) });
+        }
+    }
+
+    /// The text of the heading whose start was just read; its events are read to their end.
+    fn heading_text(&mut self) -> String {
         let mut text = String::new();
-        while let Some((event, _)) = self.events.next() {
-            match event {
-                Event::End(TagEnd::Heading(_)) => break,
-                // Cleaning shortens, so that more is kept here than a breadcrumb takes.
-                _ if text.len() > 16 * HEADING_BYTES_MAX => {}
-                Event::Text(part) | Event::Code(part) => text.push_str(&part),
-                Event::SoftBreak | Event::HardBreak => text.push(' '),
-                _ => {}
+        for (event, _) in self.events.by_ref() {
+            if let Event::End(TagEnd::Heading(_)) = event {
+                break;
+            }
+            // Cleaning shortens, so that more is kept here than a breadcrumb takes.
+            if text.len() > 16 * HEADING_BYTES_MAX {
+                continue;
+            }
+            if let Event::Text(part) | Event::Code(part) = event {
+                text.push_str(&part);
+            } else if let Event::SoftBreak | Event::HardBreak = event {
+                text.push(' ');
             }
         }
-        if !has_short_underline(&self.text[range.clone()]) {
-            self.push(range.start, level as u8, &text);
-        }
+        text
     }
 
     /// The heading elements an HTML block starts with. Everything after its first other line is HTML.

@@ -45,7 +45,7 @@ impl<'a> Windows<'a> {
     }
 
     /// The windows over `start..end`, in order. Every character there that is not white space is in one; each
-    /// starts after the one before it starts and ends after it ends.
+    /// starts after the one before it starts and ends after that one ends.
     pub fn over(&self, start: usize, end: usize) -> Vec<Window> {
         let end = self.ink_end(start, end);
         let mut windows = Vec::new();
@@ -53,7 +53,8 @@ impl<'a> Windows<'a> {
         while let Some(from) = at {
             let (stop, next) = self.window(from, end);
             let range = from..self.ink_end(from, stop);
-            if !range.is_empty() {
+            let covered = windows.last().map_or(start, |last: &Window| last.range.end);
+            if !range.is_empty() && range.end > covered {
                 windows.push(Window { table_header: self.table_header(from), range });
             }
             at = next.and_then(|next| self.ink_start(next, end));

@@ -1,4 +1,4 @@
-//! A bound on how deep containers nest, which keeps the block parser linear.
+//! A text as the block parser is given it: bounded nesting, one kind of line end.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,34 @@ const MARKERS_MAX: usize = 24;
 /// The most columns of white space before the last marker of a line: what nests lists over many lines.
 const INDENT_COLUMNS_MAX: usize = 100;
 
-/// The text with every container marker past the bounds replaced by a letter, byte for byte.
+/// The text with every container marker past the bounds replaced by a letter, a `\r` that ends a line by `\n` and a
+/// tab that ends one by a space, byte for byte: offsets stay.
 ///
 /// A block parser matches each line against every open container, so a few lines that open thousands of them make
-/// each later line cost thousands of steps. What lies that deep is text here; the other offsets and lines stay.
-pub(super) fn bounded(text: &str) -> Cow<'_, str> {
-    let mut masked: Option<Vec<u8>> = None;
+/// each later line cost thousands of steps. What lies that deep is text here. The parser in use also overlooks a
+/// lone `\r` after a code fence, and a closing fence before a tab.
+pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
+    let mut copy: Option<Vec<u8>> = None;
+    let mut replace = |at: usize, byte| copy.get_or_insert_with(|| bytes.to_vec())[at] = byte;
     let mut line = 0;
     while line < bytes.len() {
         let end = line + bytes[line..].iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len() - line);
         if let Some(at) = marker_past_bounds(&bytes[line..end]) {
-            masked.get_or_insert_with(|| bytes.to_vec())[line + at] = b'x';
+            replace(line + at, b'x');
+        }
+        for at in (line..end).rev().take_while(|at| matches!(bytes[*at], b' ' | b'\t')) {
+            if bytes[at] == b'\t' {
+                replace(at, b' ');
+            }
+        }
+        if bytes.get(end) == Some(&b'\r') && bytes.get(end + 1) != Some(&b'\n') {
+            replace(end, b'\n');
         }
         line = end + 1;
     }
-    match masked {
-        Some(bytes) => Cow::Owned(String::from_utf8(bytes).expect("an ASCII byte replaced an ASCII byte")),
+    match copy {
+        Some(bytes) => Cow::Owned(String::from_utf8(bytes).expect("ASCII bytes replaced ASCII bytes")),
         None => Cow::Borrowed(text),
     }
 }
