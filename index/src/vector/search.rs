@@ -95,8 +95,7 @@ impl VectorIndex {
                 return None;
             }
         };
-        let accepted: Vec<u32> = found.into_iter().filter(|&row| accepts(row)).collect();
-        let best = scan_list(rows, &accepted, query, Best::new(k));
+        let best = scan_list(rows, &found, query, Best::new(k));
         let best = scan_from(rows, graph.rows(), query, best, accepts);
         (best.len() == k).then(|| best.into_hits())
     }
