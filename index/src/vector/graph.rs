@@ -83,6 +83,9 @@ impl Hnsw {
     /// Connects the rows of `rows` that are still missing. `false` when `stop` was set before all were: the graph is
     /// then of no use.
     pub fn extend(&mut self, rows: &Rows, stop: &AtomicBool) -> Result<bool, Error> {
+        if self.rows >= rows.len() {
+            return Ok(true);
+        }
         self.reserve(rows.len())?;
         let mut firsts = HashMap::new();
         for row in 0..rows.len() {

@@ -9,8 +9,8 @@ use super::{VectorIndex, failed};
 use crate::{Error, Selection};
 
 /// How many candidates a graph search weighs, at least, and how many for each hit wanted.
-const CANDIDATES_MIN: usize = 96;
-const CANDIDATES_PER_HIT: usize = 2;
+const CANDIDATES_MIN: usize = 200;
+const CANDIDATES_PER_HIT: usize = 4;
 
 /// A chunk and how similar it is to the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
