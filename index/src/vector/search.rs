@@ -9,8 +9,8 @@ use super::{VectorIndex, failed};
 use crate::{Error, Selection};
 
 /// How many candidates a graph search weighs, at least, and how many for each hit wanted.
-const CANDIDATES_MIN: usize = 96;
-const CANDIDATES_PER_HIT: usize = 2;
+const CANDIDATES_MIN: usize = 200;
+const CANDIDATES_PER_HIT: usize = 4;
 
 /// A chunk and how similar it is to the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,8 +95,7 @@ impl VectorIndex {
                 return None;
             }
         };
-        let accepted: Vec<u32> = found.into_iter().filter(|&row| accepts(row)).collect();
-        let best = scan_list(rows, &accepted, query, Best::new(k));
+        let best = scan_list(rows, &found, query, Best::new(k));
         let best = scan_from(rows, graph.rows(), query, best, accepts);
         (best.len() == k).then(|| best.into_hits())
     }

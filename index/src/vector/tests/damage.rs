@@ -32,8 +32,9 @@ fn written(folder: &Path) -> (Files, BTreeMap<u64, Vec<f32>>) {
     index.configure(EAGER);
     let mut live = BTreeMap::new();
     for id in 0..40 {
-        index.add(ChunkId(id), &pattern(id)).expect("it has a direction");
-        live.insert(id, pattern(id));
+        // Some vectors repeat, in the graph and after it.
+        index.add(ChunkId(id), &pattern(id % 25)).expect("it has a direction");
+        live.insert(id, pattern(id % 25));
         if id == 30 {
             upkeep(&mut index);
             flush(&mut index, 1);

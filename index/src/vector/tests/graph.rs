@@ -124,6 +124,31 @@ fn half_removed_is_compacted_in_memory_and_on_disk() {
 }
 
 #[test]
+fn repeated_vectors_hide_nothing_and_are_all_found() {
+    let (mut index, mut live) = filled(300, EAGER);
+    for id in 300..3_300 {
+        index.add(ChunkId(id), &pattern(id % 3)).expect("it has a direction");
+        live.insert(id, pattern(id % 3));
+    }
+    upkeep(&mut index);
+    for id in [300, 301, 303] {
+        index.remove(range(id, 1));
+        live.remove(&id);
+    }
+    assert_eq!(index.statistics().pending, 0);
+    let selection = Selection::new((0..40).map(|part| range(part * 100, 20)).collect());
+    for query in (0..3).map(pattern) {
+        for selection in [None, Some(&selection)] {
+            let hits = chunks(&index.search(&query, 30, selection).expect("searched"));
+            let best: Vec<u64> = expected(&live, &query, 30, selection).into_iter().map(|hit| hit.0).collect();
+            assert_eq!(hits, best);
+        }
+    }
+    let recall = recall(&index, &live, None);
+    assert!(recall >= 0.98, "recall {recall}");
+}
+
+#[test]
 fn a_stopped_job_changes_nothing_and_is_planned_again() {
     let (mut index, _) = filled(50, EAGER);
     let job = index.plan_graph().expect("there are enough rows");
