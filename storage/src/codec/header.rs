@@ -105,7 +105,7 @@ impl Body {
     pub(crate) fn seal(&self, key: &[u8]) -> Vec<u8> {
         let mut value = Vec::with_capacity(HEADER_BYTES + self.bytes.len());
         value.extend_from_slice(&self.header);
-        value.extend_from_slice(&checksum(&self.header, key, &self.bytes).to_le_bytes());
+        value.extend_from_slice(&checksum(self.header, key, &self.bytes).to_le_bytes());
         value.extend_from_slice(&self.bytes);
         value
     }
@@ -124,7 +124,7 @@ pub(crate) fn decode<T: Stored>(key: &[u8], bytes: &[u8]) -> Result<T, Error> {
 fn open<T: Stored>(key: &[u8], bytes: &[u8]) -> Result<T, String> {
     let (header, rest) = bytes.split_first_chunk::<CHECKED_HEADER_BYTES>().ok_or("it is cut short")?;
     let (stored, body) = rest.split_first_chunk::<4>().ok_or("it is cut short")?;
-    if checksum(header, key, body) != u32::from_le_bytes(*stored) {
+    if checksum(*header, key, body) != u32::from_le_bytes(*stored) {
         return Err("its checksum does not match".into());
     }
     let [kind, version, flags] = *header;
@@ -141,9 +141,9 @@ fn open<T: Stored>(key: &[u8], bytes: &[u8]) -> Result<T, String> {
     }
 }
 
-fn checksum(header: &[u8; CHECKED_HEADER_BYTES], key: &[u8], body: &[u8]) -> u32 {
+fn checksum(header: [u8; CHECKED_HEADER_BYTES], key: &[u8], body: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(header);
+    hasher.update(&header);
     hasher.update(key);
     hasher.update(body);
     hasher.finalize()
@@ -191,4 +191,56 @@ fn decompress(body: &[u8]) -> Result<Vec<u8>, String> {
         })
         .map_err(|error| format!("its compressed body does not decode: {error}"))?;
     if raw.len() == raw_len { Ok(raw) } else { Err(format!("it claims {raw_len} bytes and has {}", raw.len())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::ChangeEntry;
+    use crate::record::Chunk;
+
+    /// What a value with a valid checksum but this body decodes to.
+    fn hostile<T: Stored + std::fmt::Debug>(flags: u8, bytes: &[u8]) -> String {
+        let value = Body { header: [T::KIND as u8, T::VERSION, flags], bytes: bytes.to_vec() }.seal(b"key");
+        match decode::<T>(b"key", &value) {
+            Err(Error::Corrupt { detail, .. }) => detail,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn hostile_bodies_are_refused_without_their_memory() {
+        let long = [&[1, 253][..], &u64::MAX.to_le_bytes()].concat();
+        assert!(hostile::<ChangeEntry>(0, &long).contains("does not decode"));
+        assert!(
+            hostile::<Chunk>(0, &[1, 1, 1, 253, 255, 255, 255, 255, 255, 255, 255, 127]).contains("does not decode")
+        );
+        assert!(hostile::<Chunk>(0, &[]).contains("does not decode"));
+        assert!(hostile::<ChangeEntry>(0, &[1, 0, 9]).contains("1 bytes follow"));
+        assert!(hostile::<String>(0, &[0xff]).contains("not UTF-8"));
+        assert!(hostile::<String>(2, b"text").contains("flags 2"));
+        assert!(hostile::<String>(FLAG_ZSTD, &[1, 2]).contains("cut short"));
+        assert!(hostile::<String>(FLAG_ZSTD, &[0xff; 9]).contains("claims 4294967295 bytes"));
+        assert!(hostile::<String>(FLAG_ZSTD, &[1, 0, 0, 0, 1, 2, 3]).contains("does not decode"));
+        let frame = zstd::bulk::compress(b"four", 1).expect("a frame");
+        assert!(hostile::<String>(FLAG_ZSTD, &[&[5, 0, 0, 0][..], &frame].concat()).contains("claims 5 bytes"));
+        assert!(hostile::<String>(FLAG_ZSTD, &[&[3, 0, 0, 0][..], &frame].concat()).contains("does not decode"));
+    }
+
+    #[test]
+    fn other_kinds_and_versions_are_refused() {
+        let value = |kind: Kind, version| Body { header: [kind as u8, version, 0], bytes: Vec::new() }.seal(b"key");
+        for (kind, version) in [(Kind::Piece, 1), (Kind::Text, 0), (Kind::Text, 2)] {
+            assert!(matches!(decode::<String>(b"key", &value(kind, version)), Err(Error::Corrupt { .. })));
+        }
+        assert_eq!(decode::<String>(b"key", &value(Kind::Text, 1)).expect("it decodes"), "");
+    }
+
+    #[test]
+    fn large_bodies_are_compressed_and_come_back() {
+        let text = "word ".repeat(10_000);
+        let value = encode(b"key", &text).expect("it encodes");
+        assert!(value.len() < text.len() / 10, "{} bytes", value.len());
+        assert_eq!(decode::<String>(b"key", &value).expect("it decodes"), text);
+    }
 }

@@ -27,6 +27,10 @@ pub fn document(title: &str) -> Document {
 }
 
 /// A version of `source_uri` whose chunks are the lines of `text`, written at `at` milliseconds.
+///
+/// # Panics
+///
+/// On a text of billions of lines.
 pub fn version(scope: &Scope, source_uri: &str, text: &str, at: i64) -> NewVersion {
     let (mut bytes, mut chars) = (0, 0);
     let mut chunks = Vec::new();
@@ -59,7 +63,7 @@ pub fn version(scope: &Scope, source_uri: &str, text: &str, at: i64) -> NewVersi
     let count = u32::try_from(chunks.len()).expect("a test's text is short");
     NewVersion {
         scope: scope.clone(),
-        doc_id: DocId(Uuid::from_u128(u128::from(at.unsigned_abs()) << 64 | chars as u128)),
+        doc_id: DocId(Uuid::from_u128(u128::from(at.unsigned_abs()) << 64 | u128::from(chars))),
         source_uri: source_uri.into(),
         ingested_at: Timestamp(at),
         document: document(source_uri),

@@ -10,7 +10,7 @@ use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase as _, ReadableT
 use sha2::{Digest as _, Sha256};
 
 use super::open::begin_durable;
-use super::tables::{Bytes, Definition, Table};
+use super::tables::{Bytes, Definition, Each, Table};
 use super::{Inner, failed};
 use crate::codec::{self, Piece, StoredBlob};
 use crate::error::Error;
@@ -30,7 +30,7 @@ const UNFINISHED: Definition = Definition::new("unfinished");
 const NEXT_KEY: &[u8] = b"next_upload";
 
 pub(super) struct BlobFile {
-    database: Database,
+    pub(super) database: Database,
 }
 
 impl BlobFile {
@@ -53,15 +53,12 @@ impl BlobFile {
         found.map(|value| codec::decode(key, value.value())).transpose()
     }
 
-    /// Calls `each` with every stored blob's key and location.
-    pub(super) fn each(
-        &self,
-        each: &mut dyn FnMut(&[u8], Result<StoredBlob, Error>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    /// Calls `each` with the row of every stored blob.
+    pub(super) fn each(&self, each: &mut Each<'_, ()>) -> Result<(), Error> {
         let transaction = self.database.begin_read().map_err(failed)?;
         for row in transaction.open_table(BLOBS).map_err(failed)?.iter().map_err(failed)? {
             let (key, value) = row.map_err(failed)?;
-            each(key.value(), codec::decode(key.value(), value.value()))?;
+            each(key.value(), value.value())?;
         }
         Ok(())
     }

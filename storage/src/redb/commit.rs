@@ -83,16 +83,16 @@ impl Inner {
             drop(state);
             {
                 let _turn = Turn(&self.queue);
-                self.commit_group(group);
+                self.commit_group(&group);
             }
             state = self.queue.state.lock();
         }
     }
 
     /// Commits a group and settles every batch of it.
-    fn commit_group(&self, group: Vec<Pending>) {
+    fn commit_group(&self, group: &[Pending]) {
         let mut accepted = Vec::new();
-        match self.try_group(&group, &mut accepted) {
+        match self.try_group(group, &mut accepted) {
             Ok(()) => {
                 for (pending, committed) in accepted {
                     pending.settle(Ok(committed));
@@ -101,7 +101,7 @@ impl Inner {
             Err(error) => {
                 let disk_full = matches!(error, Error::Backend { disk_full: true, .. });
                 // Batches that were refused have their outcome already and keep it.
-                for pending in &group {
+                for pending in group {
                     pending.settle(Err(Error::Backend { message: error.to_string(), disk_full }));
                 }
             }

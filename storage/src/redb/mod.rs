@@ -107,9 +107,6 @@ fn failed(error: impl Into<redb::Error>) -> Error {
     if let redb::Error::Corrupted(detail) = error {
         return Error::Corrupt { what: "page", key: "of a redb file".into(), detail };
     }
-    let disk_full = match &error {
-        redb::Error::Io(io) => io.kind() == std::io::ErrorKind::StorageFull,
-        _ => false,
-    };
+    let disk_full = matches!(&error, redb::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull);
     Error::Backend { message: error.to_string(), disk_full }
 }

@@ -77,9 +77,12 @@ fn database(
 ) -> Result<Database, Error> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
-    create(&builder).map_err(|error| match error {
-        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => locked(folder),
-        other => failed(other),
+    create(&builder).map_err(|error| {
+        if matches!(error, DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch) {
+            locked(folder)
+        } else {
+            failed(error)
+        }
     })
 }
 

@@ -11,6 +11,8 @@ use crate::error::Error;
 use crate::store::Page;
 
 pub(super) type Bytes = &'static [u8];
+/// What is called with a row's key and value.
+pub(super) type Each<'a, T> = dyn FnMut(&[u8], &[u8]) -> Result<T, Error> + 'a;
 pub(super) type Definition = TableDefinition<'static, Bytes, Bytes>;
 
 /// The tables of the main file; `docs/formats.md` says what is in each.
@@ -130,7 +132,7 @@ impl ReadTables {
         table: Table,
         prefix: &[u8],
         after: Option<&[u8]>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool, Error>,
+        each: &mut Each<'_, bool>,
     ) -> Result<(), Error> {
         walk(self.table(table)?, prefix, after, each)
     }
@@ -188,7 +190,7 @@ impl<'txn> WriteTables<'txn> {
         table: Table,
         prefix: &[u8],
         after: Option<&[u8]>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool, Error>,
+        each: &mut Each<'_, bool>,
     ) -> Result<(), Error> {
         walk(self.table(table)?, prefix, after, each)
     }
@@ -223,7 +225,7 @@ fn walk(
     table: &impl ReadableTable<Bytes, Bytes>,
     prefix: &[u8],
     after: Option<&[u8]>,
-    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool, Error>,
+    each: &mut Each<'_, bool>,
 ) -> Result<(), Error> {
     let from = match after {
         Some(after) if after >= prefix => Bound::Excluded(after),

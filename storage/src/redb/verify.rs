@@ -12,7 +12,7 @@ use super::plan::{content_rows, served_rows, timeline_key};
 use super::snapshot::RedbSnapshot;
 use super::tables::Table;
 use crate::change::ChangeEntry;
-use crate::codec::{self, Stored, StoredRecord, Vector};
+use crate::codec::{self, Stored, StoredBlob, StoredRecord, Vector};
 use crate::error::Error;
 use crate::id::{Hash, Revision, Scope, Seq};
 use crate::keys;
@@ -22,7 +22,7 @@ use crate::store::Snapshot as _;
 pub(super) fn run(inner: &Arc<Inner>, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Error> {
     let snapshot = RedbSnapshot::new(inner)?;
     let mut check = Check { snapshot: &snapshot, deep, report, implied: HashMap::new() };
-    check.each(Table::Namespaces, &[], &mut |check, key, row: NamespaceRow| {
+    check.each(Table::Namespaces, &[], |check, key, row: NamespaceRow| {
         if keys::scope(&row.scope) != key {
             check.fault(format!("namespace {} stands under the key of another", row.scope));
             return Ok(());
@@ -63,7 +63,7 @@ impl Check<'_> {
         &mut self,
         table: Table,
         prefix: &[u8],
-        each: &mut dyn FnMut(&mut Self, &[u8], T) -> Result<(), Error>,
+        mut each: impl FnMut(&mut Self, &[u8], T) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let snapshot = self.snapshot;
         let walked = snapshot.tables.walk(table, prefix, None, &mut |key, value| {
@@ -92,7 +92,7 @@ impl Check<'_> {
         self.imply(Table::Namespaces, 1);
         let scope = &row.scope;
         let mut found = NamespaceRow { documents: 0, chunks: 0, versions: 0, ..row.clone() };
-        self.each(Table::Versions, &keys::scope(scope), &mut |check, key, version: Version| {
+        self.each(Table::Versions, &keys::scope(scope), |check, key, version: Version| {
             found.versions += 1;
             if version.is_live() {
                 found.documents += 1;
@@ -111,7 +111,7 @@ impl Check<'_> {
             self.fault(format!("{scope} was changed by commit {}, which is yet to come", row.last_seq.0));
         }
         let scope_bytes = keys::scope(scope).len();
-        self.each(Table::Heads, &keys::scope(scope), &mut |check, key, head: Head| {
+        self.each(Table::Heads, &keys::scope(scope), |check, key, head: Head| {
             check.head(scope, &String::from_utf8_lossy(&key[scope_bytes..]), head)
         })
     }
@@ -252,20 +252,20 @@ impl Check<'_> {
     /// The tables that stand for themselves.
     fn rest(&mut self, inner: &Inner) -> Result<(), Error> {
         let last = self.snapshot.seq();
-        self.each(Table::Changes, &[], &mut |check, key, entry: ChangeEntry| {
+        self.each(Table::Changes, &[], |check, key, entry: ChangeEntry| {
             if keys::number(key).map(Seq) != Some(entry.seq) || entry.seq > last {
                 check.fault(format!("the changes of commit {} stand under {}", entry.seq.0, keys::printable(key)));
             }
             Ok(())
         })?;
-        self.each(Table::Records, &[], &mut |check, key, record: StoredRecord| {
+        self.each(Table::Records, &[], |check, key, record: StoredRecord| {
             if record.changed > last {
                 check.fault(format!("record {} is of a commit yet to come", keys::printable(key)));
             }
             Ok(())
         })?;
         let mut model: Option<(Vec<u8>, usize)> = None;
-        self.each(Table::Vectors, &[], &mut |check, key, Vector(vector)| {
+        self.each(Table::Vectors, &[], |check, key, Vector(vector)| {
             let of = &key[..key.len().saturating_sub(size_of::<Hash>())];
             if let Some((current, dimension)) = &model
                 && current == of
@@ -282,7 +282,7 @@ impl Check<'_> {
     }
 
     fn blobs(&mut self, inner: &Inner) -> Result<(), Error> {
-        self.each(Table::Blobs, &[], &mut |check, key, row: BlobRow| {
+        self.each(Table::Blobs, &[], |check, key, row: BlobRow| {
             match inner.blobs.find_key(key) {
                 Ok(Some(stored)) if stored.size == row.size => {}
                 Ok(_) => check.fault(format!("the bytes of blob {} are not stored", row.hash.hex())),
@@ -294,8 +294,8 @@ impl Check<'_> {
             Ok(())
         })?;
         let deep = self.deep;
-        let walked = inner.blobs.each(&mut |key, stored| {
-            let Some(stored) = self.unless_damaged(stored)? else { return Ok(()) };
+        let walked = inner.blobs.each(&mut |key, value| {
+            let Some(stored) = self.unless_damaged(codec::decode::<StoredBlob>(key, value))? else { return Ok(()) };
             let mut hasher = Sha256::new();
             if !deep {
                 return Ok(());
@@ -309,3 +309,6 @@ impl Check<'_> {
         self.unless_damaged(walked).map(|_| ())
     }
 }
+
+#[cfg(test)]
+mod tests;
