@@ -35,10 +35,33 @@ pub(super) const SEQ_KEY: &[u8] = b"seq";
 
 pub(super) fn folder(folder: &Path, options: &RedbOptions) -> Result<RedbStore, Error> {
     let lock = take(folder, options)?;
-    let main = database(folder, options.cache_bytes, |builder| builder.create(folder.join(MAIN_FILE)))?;
-    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.create(folder.join(BLOB_FILE)))?;
-    sync_folder(folder)?;
+    create_missing(folder, MAIN_FILE, prepare_main)?;
+    create_missing(folder, BLOB_FILE, prepare_blobs)?;
+    let main = database(folder, options.cache_bytes, |builder| builder.open(folder.join(MAIN_FILE)))?;
+    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.open(folder.join(BLOB_FILE)))?;
     store(lock, main, blobs)
+}
+
+/// Makes a file under another name and renames it once it is whole: redb refuses a file that a crash left half made.
+fn create_missing(
+    folder: &Path,
+    name: &str,
+    prepare: impl FnOnce(&Database) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (path, fresh) = (folder.join(name), folder.join(format!("{name}.new")));
+    let doing = |error: std::io::Error| Error::from_io(&error, &format!("making {}", path.display()));
+    if path.try_exists().map_err(doing)? {
+        return Ok(());
+    }
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(doing(error)),
+        _ => {}
+    }
+    let database = Database::create(&fresh).map_err(failed)?;
+    prepare(&database)?;
+    database.close().map_err(failed)?;
+    fs::rename(&fresh, &path).map_err(doing)?;
+    sync_folder(folder)
 }
 
 pub(super) fn backends(
@@ -59,12 +82,8 @@ fn take(folder: &Path, options: &RedbOptions) -> Result<FolderLock, Error> {
 }
 
 fn store(lock: FolderLock, main: Database, blobs: Database) -> Result<RedbStore, Error> {
-    prepare(&main, &Table::ALL.map(Table::definition), &|transaction| {
-        let mut meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
-        meta.insert(SEQ_KEY, codec::encode(SEQ_KEY, &Seq(0))?.as_slice()).map_err(failed)?;
-        Ok(())
-    })?;
-    prepare(&blobs, &BlobFile::TABLES, &|_| Ok(()))?;
+    prepare_main(&main)?;
+    prepare_blobs(&blobs)?;
     let blobs = Arc::new(BlobFile::new(blobs));
     blobs.remove_unfinished()?;
     Ok(RedbStore { inner: Arc::new(Inner { main, queue: Queue::default(), blobs, lock }) })
@@ -102,6 +121,18 @@ pub(super) fn begin_durable(database: &Database) -> Result<WriteTransaction, Err
     transaction.set_durability(Durability::Immediate).map_err(failed)?;
     transaction.set_quick_repair(true);
     Ok(transaction)
+}
+
+fn prepare_main(database: &Database) -> Result<(), Error> {
+    prepare(database, &Table::ALL.map(Table::definition), &|transaction| {
+        let mut meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
+        meta.insert(SEQ_KEY, codec::encode(SEQ_KEY, &Seq(0))?.as_slice()).map_err(failed)?;
+        Ok(())
+    })
+}
+
+fn prepare_blobs(database: &Database) -> Result<(), Error> {
+    prepare(database, &BlobFile::TABLES, &|_| Ok(()))
 }
 
 /// Brings a file to the newest format: makes its tables and first records when it is new, upgrades it when it is old.
