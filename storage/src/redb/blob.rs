@@ -6,9 +6,10 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, WriteTransaction};
+use redb::{Durability, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, WriteTransaction};
 use sha2::{Digest as _, Sha256};
 
+use super::file::{OpenFile, guarded};
 use super::open::begin_durable;
 use super::tables::{Bytes, Definition, Each, Table};
 use super::{Inner, failed};
@@ -30,13 +31,13 @@ const UNFINISHED: Definition = Definition::new("unfinished");
 const NEXT_KEY: &[u8] = b"next_upload";
 
 pub(super) struct BlobFile {
-    pub(super) database: Database,
+    pub(super) database: OpenFile,
 }
 
 impl BlobFile {
     pub(super) const TABLES: [Definition; 4] = [META, BLOBS, PIECES, UNFINISHED];
 
-    pub(super) fn new(database: Database) -> Self {
+    pub(super) fn new(database: OpenFile) -> Self {
         Self { database }
     }
 
@@ -221,7 +222,7 @@ impl BlobWriter for Writer {
             self.buffer.extend_from_slice(now);
             bytes = later;
             if self.buffer.len() == PIECE_BYTES as usize {
-                self.store_piece()?;
+                guarded(|| self.store_piece())?;
             }
         }
         Ok(())
@@ -231,6 +232,13 @@ impl BlobWriter for Writer {
         if self.broken {
             return Err(Error::Backend { message: "an earlier piece of the blob failed".into(), disk_full: false });
         }
+        guarded(|| self.store_blob())
+    }
+}
+
+impl Writer {
+    /// Stores what is left of the bytes and makes the whole a blob.
+    fn store_blob(&mut self) -> Result<(BlobHash, u64), Error> {
         let hash = Hash(std::mem::take(&mut self.hasher).finalize().into());
         let key = keys::hash(&self.scope, &hash);
         let transaction = begin_durable(&self.inner.blobs.database)?;
@@ -258,7 +266,8 @@ impl BlobWriter for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let Some(upload) = self.upload else { return };
-        let removed = self.inner.blobs.begin_lazy().and_then(|transaction| {
+        let removed = guarded(|| {
+            let transaction = self.inner.blobs.begin_lazy()?;
             remove_upload(&transaction, upload)?;
             transaction.commit().map_err(failed)
         });
@@ -299,7 +308,7 @@ impl Read for Reader {
         let (index, offset) = (self.position / piece_bytes, self.position % piece_bytes);
         let piece = match self.current.take() {
             Some((current, piece)) if current == index => piece,
-            _ => read_piece(&self.pieces, self.blob, index)
+            _ => guarded(|| read_piece(&self.pieces, self.blob, index))
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
         };
         let rest = &piece[usize::try_from(offset).expect("an offset in a piece that is in memory")..];

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::file::guarded;
 use super::open::{SEQ_KEY, begin_durable};
 use super::plan::{self, Op, Prepared};
 use super::tables::{Table, WriteTables};
@@ -92,7 +93,7 @@ impl Inner {
     /// Commits a group and settles every batch of it.
     fn commit_group(&self, group: &[Pending]) {
         let mut accepted = Vec::new();
-        match self.try_group(group, &mut accepted) {
+        match guarded(|| self.try_group(group, &mut accepted)) {
             Ok(()) => {
                 for (pending, committed) in accepted {
                     pending.settle(Ok(committed));

@@ -2,6 +2,7 @@
 
 mod blob;
 mod commit;
+mod file;
 mod lock;
 mod open;
 mod plan;
@@ -11,8 +12,6 @@ mod verify;
 
 use std::path::Path;
 use std::sync::Arc;
-
-use redb::Database;
 
 use crate::batch::{Batch, Committed};
 use crate::error::Error;
@@ -47,7 +46,7 @@ pub struct RedbStore {
 }
 
 struct Inner {
-    main: Database,
+    main: file::OpenFile,
     queue: commit::Queue,
     blobs: Arc<blob::BlobFile>,
     // Last, so that the folder is let go only after the files are closed.
@@ -60,7 +59,7 @@ impl RedbStore {
     /// [`Error::Locked`] at once when somebody holds it, [`Error::Format`] when this build cannot read it. Opening
     /// after a crash repairs the files and removes the pieces of unfinished uploads.
     pub fn open(folder: &Path, options: &RedbOptions) -> Result<Self, Error> {
-        open::folder(folder, options)
+        file::guarded(|| open::folder(folder, options))
     }
 
     /// Opens a store over two backends (main file and blob file) in place of the folder's own files; the folder
@@ -71,13 +70,13 @@ impl RedbStore {
         main: impl StorageBackend,
         blobs: impl StorageBackend,
     ) -> Result<Self, Error> {
-        open::backends(folder, options, main, blobs)
+        file::guarded(|| open::backends(folder, options, main, blobs))
     }
 }
 
 impl Store for RedbStore {
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, Error> {
-        Ok(Box::new(snapshot::RedbSnapshot::new(&self.inner)?))
+        Ok(Box::new(file::guarded(|| snapshot::RedbSnapshot::new(&self.inner))?))
     }
 
     fn commit(&self, batch: Batch) -> Result<Committed, Error> {
@@ -89,7 +88,7 @@ impl Store for RedbStore {
     }
 
     fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Box<dyn BlobReader>, Error> {
-        Ok(Box::new(blob::Reader::new(Arc::clone(&self.inner), scope, hash)?))
+        Ok(Box::new(file::guarded(|| blob::Reader::new(Arc::clone(&self.inner), scope, hash))?))
     }
 
     fn set_holder_note(&self, note: &str) -> Result<(), Error> {
@@ -97,7 +96,7 @@ impl Store for RedbStore {
     }
 
     fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Error> {
-        verify::run(&self.inner, deep, report)
+        file::guarded(|| verify::run(&self.inner, deep, report))
     }
 }
 

@@ -8,6 +8,7 @@ use redb::{Builder, Database, DatabaseError, Durability, ReadableTable, StorageB
 
 use super::blob::BlobFile;
 use super::commit::Queue;
+use super::file::OpenFile;
 use super::lock::{FolderLock, locked};
 use super::tables::{Definition, Table};
 use super::{Inner, RedbOptions, RedbStore, failed};
@@ -82,6 +83,7 @@ fn take(folder: &Path, options: &RedbOptions) -> Result<FolderLock, Error> {
 }
 
 fn store(lock: FolderLock, main: Database, blobs: Database) -> Result<RedbStore, Error> {
+    let (main, blobs) = (OpenFile::new(main), OpenFile::new(blobs));
     prepare_main(&main)?;
     prepare_blobs(&blobs)?;
     let blobs = Arc::new(BlobFile::new(blobs));

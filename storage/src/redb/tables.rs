@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition, WriteTransaction};
 
 use super::failed;
+use super::file::guarded;
 use crate::codec::{self, Stored};
 use crate::error::Error;
 use crate::store::Page;
@@ -101,24 +102,27 @@ impl ReadTables {
         if let Some(open) = slot.get() {
             return Ok(open);
         }
-        let open = self.transaction.open_table(table.definition()).map_err(failed)?;
+        let open = guarded(|| self.transaction.open_table(table.definition()).map_err(failed))?;
         Ok(slot.get_or_init(|| open))
     }
 
     /// The record under `key`.
     pub(super) fn get<T: Stored>(&self, table: Table, key: &[u8]) -> Result<Option<T>, Error> {
-        let found = self.table(table)?.get(key).map_err(failed)?;
-        found.map(|value| codec::decode(key, value.value())).transpose()
+        let table = self.table(table)?;
+        guarded(|| {
+            let found = table.get(key).map_err(failed)?;
+            found.map(|value| codec::decode(key, value.value())).transpose()
+        })
     }
 
     /// The bytes under `key`.
     pub(super) fn get_raw(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let found = self.table(table)?.get(key).map_err(failed)?;
-        Ok(found.map(|value| value.value().to_vec()))
+        let table = self.table(table)?;
+        guarded(|| Ok(table.get(key).map_err(failed)?.map(|value| value.value().to_vec())))
     }
 
     pub(super) fn contains(&self, table: Table, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.table(table)?.get(key).map_err(failed)?.is_some())
+        Ok(self.get_raw(table, key)?.is_some())
     }
 
     pub(super) fn len(&self, table: Table) -> Result<u64, Error> {
@@ -134,7 +138,8 @@ impl ReadTables {
         after: Option<&[u8]>,
         each: &mut Each<'_, bool>,
     ) -> Result<(), Error> {
-        walk(self.table(table)?, prefix, after, each)
+        let table = self.table(table)?;
+        guarded(|| walk(table, prefix, after, each))
     }
 
     /// At most `limit` of the rows whose keys start with `prefix` and sort after `after`, in order.
