@@ -67,7 +67,7 @@ sequenced_id! {
     ChunkId
 }
 
-/// The public id of a document version: a UUIDv7.
+/// The public id of a document version: a `UUIDv7`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DocId(pub Uuid);
 

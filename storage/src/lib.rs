@@ -5,17 +5,30 @@
 
 mod batch;
 mod change;
+mod codec;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod error;
 mod id;
+mod keys;
+mod lease;
+#[cfg(feature = "testing")]
+mod memory;
 mod record;
+mod redb;
 mod store;
+mod validate;
 
 pub use batch::{Batch, Committed, CommittedVersion, NewChunk, NewVersion, Precondition, RecordWrite, Write};
 pub use change::{Change, ChangeEntry};
 pub use error::Error;
 pub use id::{BlobHash, ChunkId, DocId, Hash, ORDINALS_MAX, Revision, Scope, Seq, VersionId};
+pub use lease::{Acquired, Lease};
+#[cfg(feature = "testing")]
+pub use memory::MemoryStore;
 pub use record::{
     BlobRow, Cause, Chunk, Document, Head, NamespaceRow, Original, Place, Record, Section, Supersession, Timestamp,
     Version, VersionState,
 };
+pub use redb::{FileBackend, RedbOptions, RedbStore, StorageBackend};
 pub use store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey};

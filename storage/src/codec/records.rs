@@ -1,0 +1,149 @@
+//! The body of each kind of record.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::header::{BODY_BYTES_MAX, Kind, Stored};
+use crate::change::ChangeEntry;
+use crate::error::Error;
+use crate::id::Seq;
+use crate::lease::LeaseValue;
+use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Supersession, Version};
+
+/// A record whose only version so far is its own fields in bincode's standard configuration.
+trait Plain: Serialize + DeserializeOwned {
+    const KIND: Kind;
+}
+
+impl<T: Plain> Stored for T {
+    const KIND: Kind = <T as Plain>::KIND;
+
+    fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
+        bincode::serde::encode_to_vec(self, bincode::config::standard())
+            .map(Cow::Owned)
+            .map_err(|error| Error::Invalid(format!("a {} does not encode: {error}", <T as Plain>::KIND.name())))
+    }
+
+    fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
+        let config = bincode::config::standard().with_limit::<BODY_BYTES_MAX>();
+        let (value, read) =
+            bincode::serde::decode_from_slice(&body, config).map_err(|error| format!("it does not decode: {error}"))?;
+        if read == body.len() { Ok(value) } else { Err(format!("{} bytes follow its end", body.len() - read)) }
+    }
+}
+
+impl Plain for Seq {
+    const KIND: Kind = Kind::Seq;
+}
+impl Plain for NamespaceRow {
+    const KIND: Kind = Kind::Namespace;
+}
+impl Plain for Head {
+    const KIND: Kind = Kind::Head;
+}
+impl Plain for Version {
+    const KIND: Kind = Kind::Version;
+}
+impl Plain for Chunk {
+    const KIND: Kind = Kind::Chunk;
+}
+impl Plain for Supersession {
+    const KIND: Kind = Kind::Supersession;
+}
+impl Plain for ChangeEntry {
+    const KIND: Kind = Kind::Changes;
+}
+impl Plain for BlobRow {
+    const KIND: Kind = Kind::BlobRow;
+}
+impl Plain for StoredBlob {
+    const KIND: Kind = Kind::StoredBlob;
+}
+impl Plain for LeaseValue {
+    const KIND: Kind = Kind::Lease;
+}
+
+/// Where the bytes of a blob are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredBlob {
+    /// The upload that brought its pieces.
+    pub(crate) upload: u64,
+    /// Its size in bytes.
+    pub(crate) size: u64,
+    /// The size of every piece but the last.
+    pub(crate) piece_bytes: u32,
+}
+
+/// The text of a version: UTF-8.
+impl Stored for String {
+    const KIND: Kind = Kind::Text;
+
+    fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
+        Ok(Cow::Borrowed(self.as_bytes()))
+    }
+
+    fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
+        Self::from_utf8(body.into_owned()).map_err(|error| format!("it is not UTF-8: {error}"))
+    }
+}
+
+/// A vector: its numbers as little-endian `f32`, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Vector(pub(crate) Vec<f32>);
+
+impl Stored for Vector {
+    const KIND: Kind = Kind::Vector;
+    const COMPRESS: bool = false;
+
+    fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
+        Ok(Cow::Owned(self.0.iter().flat_map(|x| x.to_le_bytes()).collect()))
+    }
+
+    fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
+        let (numbers, rest) = body.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(format!("{} bytes are no whole numbers", body.len()));
+        }
+        Ok(Self(numbers.iter().map(|x| f32::from_le_bytes(*x)).collect()))
+    }
+}
+
+/// A control record under its key: the commit that wrote it (8 bytes, little endian), then its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredRecord {
+    pub(crate) changed: Seq,
+    pub(crate) value: Vec<u8>,
+}
+
+impl Stored for StoredRecord {
+    const KIND: Kind = Kind::Record;
+
+    fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
+        Ok(Cow::Owned([&self.changed.0.to_le_bytes()[..], &self.value].concat()))
+    }
+
+    fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
+        let (changed, value) = body.split_first_chunk::<8>().ok_or("its body is cut short")?;
+        Ok(Self { changed: Seq(u64::from_le_bytes(*changed)), value: value.to_vec() })
+    }
+}
+
+/// A piece of a blob, as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece(pub(crate) Vec<u8>);
+
+impl Stored for Piece {
+    const KIND: Kind = Kind::Piece;
+    // Originals are mostly compressed formats already.
+    const COMPRESS: bool = false;
+
+    fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
+        Ok(Cow::Borrowed(&self.0))
+    }
+
+    fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
+        Ok(Self(body.into_owned()))
+    }
+}

@@ -1,0 +1,339 @@
+//! The bytes of blobs: pieces in a file of their own, so that the main file stays small.
+//!
+//! An upload's pieces are written as they come, without a sync. What makes them a blob is one durable transaction
+//! at the end; without it the upload is listed as unfinished and its pieces are removed by the next open.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use redb::{Durability, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, WriteTransaction};
+use sha2::{Digest as _, Sha256};
+
+use super::file::{OpenFile, guarded};
+use super::open::begin_durable;
+use super::tables::{Bytes, Definition, Each, Table};
+use super::{Inner, failed};
+use crate::codec::{self, Piece, StoredBlob};
+use crate::error::Error;
+use crate::id::{BlobHash, Hash, Scope};
+use crate::keys;
+use crate::store::{BlobReader, BlobWriter};
+
+/// Bytes of every piece but a blob's last. With its key and headers a piece just fits redb's page of 1 MiB; one of
+/// a full MiB would take a page of two.
+const PIECE_BYTES: u32 = (1 << 20) - 4096;
+
+const META: Definition = Table::Meta.definition();
+const BLOBS: Definition = Definition::new("blobs");
+const PIECES: Definition = Definition::new("pieces");
+const UNFINISHED: Definition = Definition::new("unfinished");
+/// The key in `meta` of the number that the next upload gets.
+const NEXT_KEY: &[u8] = b"next_upload";
+
+pub(super) struct BlobFile {
+    pub(super) database: OpenFile,
+}
+
+impl BlobFile {
+    pub(super) const TABLES: [Definition; 4] = [META, BLOBS, PIECES, UNFINISHED];
+
+    pub(super) fn new(database: OpenFile) -> Self {
+        Self { database }
+    }
+
+    /// Where the bytes of a blob are.
+    pub(super) fn find(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<StoredBlob>, Error> {
+        self.find_key(&keys::hash(scope, hash))
+    }
+
+    /// The same by the blob's key.
+    pub(super) fn find_key(&self, key: &[u8]) -> Result<Option<StoredBlob>, Error> {
+        let transaction = self.database.begin_read().map_err(failed)?;
+        let blobs = transaction.open_table(BLOBS).map_err(failed)?;
+        let found = blobs.get(key).map_err(failed)?;
+        found.map(|value| codec::decode(key, value.value())).transpose()
+    }
+
+    /// Calls `each` with the row of every stored blob.
+    pub(super) fn each(&self, each: &mut Each<'_, ()>) -> Result<(), Error> {
+        let transaction = self.database.begin_read().map_err(failed)?;
+        for row in transaction.open_table(BLOBS).map_err(failed)?.iter().map_err(failed)? {
+            let (key, value) = row.map_err(failed)?;
+            each(key.value(), value.value())?;
+        }
+        Ok(())
+    }
+
+    /// Reads every piece of a blob and calls `each` with its bytes, in order.
+    pub(super) fn each_piece(&self, blob: StoredBlob, each: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        let transaction = self.database.begin_read().map_err(failed)?;
+        let pieces = transaction.open_table(PIECES).map_err(failed)?;
+        let count = if blob.size == 0 { 0 } else { (blob.size - 1) / u64::from(blob.piece_bytes.max(1)) + 1 };
+        for index in 0..count {
+            each(&read_piece(&pieces, blob, index)?);
+        }
+        Ok(())
+    }
+
+    /// Removes the pieces of uploads that were cut off.
+    pub(super) fn remove_unfinished(&self) -> Result<(), Error> {
+        let transaction = begin_durable(&self.database)?;
+        let uploads = {
+            let unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
+            let rows = unfinished.iter().map_err(failed)?;
+            rows.map(|row| row.map(|(key, _)| keys::number(key.value())).map_err(failed))
+                .collect::<Result<Vec<_>, _>>()?
+        };
+        if uploads.is_empty() {
+            return transaction.abort().map_err(failed);
+        }
+        for upload in uploads.into_iter().flatten() {
+            remove_upload(&transaction, upload)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
+    /// A transaction that is atomic but not durable until a durable one follows it.
+    fn begin_lazy(&self) -> Result<WriteTransaction, Error> {
+        let mut transaction = self.database.begin_write().map_err(failed)?;
+        transaction.set_durability(Durability::None).map_err(failed)?;
+        Ok(transaction)
+    }
+}
+
+/// Lists a new upload as unfinished.
+fn begin_upload(transaction: &WriteTransaction) -> Result<u64, Error> {
+    let mut meta = transaction.open_table(META).map_err(failed)?;
+    let upload = match meta.get(NEXT_KEY).map_err(failed)? {
+        None => 1,
+        Some(value) => keys::number(value.value()).ok_or_else(|| damaged("upload counter", "it is cut short"))?,
+    };
+    meta.insert(NEXT_KEY, (upload + 1).to_be_bytes().as_slice()).map_err(failed)?;
+    let mut unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
+    unfinished.insert(upload.to_be_bytes().as_slice(), [].as_slice()).map_err(failed)?;
+    Ok(upload)
+}
+
+fn end_upload(transaction: &WriteTransaction, upload: u64) -> Result<(), Error> {
+    let mut unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
+    unfinished.remove(upload.to_be_bytes().as_slice()).map_err(failed)?;
+    Ok(())
+}
+
+fn remove_upload(transaction: &WriteTransaction, upload: u64) -> Result<(), Error> {
+    let (first, end) = (piece_key(upload, 0), piece_key(upload + 1, 0));
+    let mut pieces = transaction.open_table(PIECES).map_err(failed)?;
+    pieces.retain_in(first.as_slice()..end.as_slice(), |_, _| false).map_err(failed)?;
+    end_upload(transaction, upload)
+}
+
+fn put_piece(transaction: &WriteTransaction, upload: u64, index: u64, bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
+    let key = piece_key(upload, index);
+    let piece = Piece(bytes);
+    let value = codec::encode(&key, &piece)?;
+    let mut pieces = transaction.open_table(PIECES).map_err(failed)?;
+    pieces.insert(key.as_slice(), value.as_slice()).map_err(failed)?;
+    Ok(piece.0)
+}
+
+fn read_piece(pieces: &ReadOnlyTable<Bytes, Bytes>, blob: StoredBlob, index: u64) -> Result<Vec<u8>, Error> {
+    let key = piece_key(blob.upload, index);
+    let found = pieces.get(key.as_slice()).map_err(failed)?;
+    let found = found.ok_or_else(|| damaged(&keys::printable(&key), "it is missing"))?;
+    let piece: Piece = codec::decode(&key, found.value())?;
+    let start = index * u64::from(blob.piece_bytes);
+    if piece.0.len() as u64 != blob.size.saturating_sub(start).min(u64::from(blob.piece_bytes)) {
+        return Err(damaged(&keys::printable(&key), "its size is not what the blob's says"));
+    }
+    Ok(piece.0)
+}
+
+fn piece_key(upload: u64, index: u64) -> [u8; 16] {
+    (u128::from(upload) << 64 | u128::from(index)).to_be_bytes()
+}
+
+fn damaged(key: &str, detail: &str) -> Error {
+    Error::Corrupt { what: "blob piece", key: key.into(), detail: detail.into() }
+}
+
+pub(super) struct Writer {
+    inner: Arc<Inner>,
+    scope: Scope,
+    /// Known from the first full piece on.
+    upload: Option<u64>,
+    hasher: Sha256,
+    size: u64,
+    pieces: u64,
+    buffer: Vec<u8>,
+    /// Set while a piece is on its way: after a failure the bytes are not whole and must not be finished.
+    broken: bool,
+}
+
+impl Writer {
+    pub(super) fn new(inner: Arc<Inner>, scope: &Scope) -> Result<Self, Error> {
+        if !keys::is_valid(scope) {
+            return Err(Error::Invalid(format!("{scope:?} is no namespace")));
+        }
+        Ok(Self {
+            inner,
+            scope: scope.clone(),
+            upload: None,
+            hasher: Sha256::new(),
+            size: 0,
+            pieces: 0,
+            buffer: Vec::new(),
+            broken: false,
+        })
+    }
+
+    /// Stores the full buffer as a piece.
+    fn store_piece(&mut self) -> Result<(), Error> {
+        self.broken = true;
+        let transaction = self.inner.blobs.begin_lazy()?;
+        let upload = self.flush(&transaction)?;
+        transaction.commit().map_err(failed)?;
+        self.upload = Some(upload);
+        self.pieces += 1;
+        self.buffer.clear();
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Writes the buffer as the next piece, inside `transaction`.
+    fn flush(&mut self, transaction: &WriteTransaction) -> Result<u64, Error> {
+        let upload = match self.upload {
+            Some(upload) => upload,
+            None => begin_upload(transaction)?,
+        };
+        if !self.buffer.is_empty() {
+            self.buffer = put_piece(transaction, upload, self.pieces, std::mem::take(&mut self.buffer))?;
+        }
+        Ok(upload)
+    }
+}
+
+impl BlobWriter for Writer {
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        self.hasher.update(bytes);
+        self.size += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let room = PIECE_BYTES as usize - self.buffer.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.buffer.extend_from_slice(now);
+            bytes = later;
+            if self.buffer.len() == PIECE_BYTES as usize {
+                guarded(|| self.store_piece())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(BlobHash, u64), Error> {
+        if self.broken {
+            return Err(Error::Backend { message: "an earlier piece of the blob failed".into(), disk_full: false });
+        }
+        guarded(|| self.store_blob())
+    }
+}
+
+impl Writer {
+    /// Stores what is left of the bytes and makes the whole a blob.
+    fn store_blob(&mut self) -> Result<(BlobHash, u64), Error> {
+        let hash = Hash(std::mem::take(&mut self.hasher).finalize().into());
+        let key = keys::hash(&self.scope, &hash);
+        let transaction = begin_durable(&self.inner.blobs.database)?;
+        let known = {
+            let blobs = transaction.open_table(BLOBS).map_err(failed)?;
+            blobs.get(key.as_slice()).map_err(failed)?.is_some()
+        };
+        if known {
+            // Stored durably before; what this upload brought is removed when it is dropped.
+            transaction.abort().map_err(failed)?;
+            return Ok((hash, self.size));
+        }
+        let upload = self.flush(&transaction)?;
+        let stored = StoredBlob { upload, size: self.size, piece_bytes: PIECE_BYTES };
+        let value = codec::encode(&key, &stored)?;
+        transaction.open_table(BLOBS).map_err(failed)?.insert(key.as_slice(), value.as_slice()).map_err(failed)?;
+        end_upload(&transaction, upload)?;
+        // From here on the pieces may be the blob's, even if the commit fails: the next open knows.
+        self.upload = None;
+        transaction.commit().map_err(failed)?;
+        Ok((hash, self.size))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let Some(upload) = self.upload else { return };
+        let removed = guarded(|| {
+            let transaction = self.inner.blobs.begin_lazy()?;
+            remove_upload(&transaction, upload)?;
+            transaction.commit().map_err(failed)
+        });
+        if let Err(error) = removed {
+            tracing::warn!(%error, upload, "an unfinished upload stays until the next open");
+        }
+    }
+}
+
+pub(super) struct Reader {
+    pieces: ReadOnlyTable<Bytes, Bytes>,
+    blob: StoredBlob,
+    position: u64,
+    /// The piece last read.
+    current: Option<(u64, Vec<u8>)>,
+    _inner: Arc<Inner>,
+}
+
+impl Reader {
+    pub(super) fn new(inner: Arc<Inner>, scope: &Scope, hash: &BlobHash) -> Result<Self, Error> {
+        // The transaction after the look-up: it sees the pieces of what was found, or that they are gone.
+        let blob = inner.blobs.find(scope, hash)?.ok_or_else(|| Error::BlobGone { hash: hash.hex() })?;
+        if blob.piece_bytes == 0 {
+            return Err(damaged(&hash.hex(), "its pieces have no size"));
+        }
+        let transaction = inner.blobs.database.begin_read().map_err(failed)?;
+        let pieces = transaction.open_table(PIECES).map_err(failed)?;
+        Ok(Self { pieces, blob, position: 0, current: None, _inner: inner })
+    }
+}
+
+impl Read for Reader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.position >= self.blob.size || out.is_empty() {
+            return Ok(0);
+        }
+        let piece_bytes = u64::from(self.blob.piece_bytes);
+        let (index, offset) = (self.position / piece_bytes, self.position % piece_bytes);
+        let piece = match self.current.take() {
+            Some((current, piece)) if current == index => piece,
+            _ => guarded(|| read_piece(&self.pieces, self.blob, index))
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+        };
+        let rest = &piece[usize::try_from(offset).expect("an offset in a piece that is in memory")..];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        self.position += count as u64;
+        self.current = Some((index, piece));
+        Ok(count)
+    }
+}
+
+impl Seek for Reader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(offset) => self.blob.size.checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
+        };
+        self.position = position.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.position)
+    }
+}
+
+impl BlobReader for Reader {
+    fn size(&self) -> u64 {
+        self.blob.size
+    }
+}

@@ -1,0 +1,162 @@
+//! Group commit: batches that wait at the same time share one transaction and one sync.
+//!
+//! Whoever finds nobody leading takes what waits, oldest first, and commits it for all.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::file::guarded;
+use super::open::{SEQ_KEY, begin_durable};
+use super::plan::{self, Op, Prepared};
+use super::tables::{Table, WriteTables};
+use super::{Inner, failed};
+use crate::batch::{Batch, Committed};
+use crate::codec;
+use crate::error::Error;
+use crate::id::Seq;
+
+/// The most batches in one group.
+const GROUP_BATCHES_MAX: usize = 256;
+/// A group takes no further batch once it holds this much.
+const GROUP_BYTES_MAX: usize = 32 << 20;
+
+/// The batches that wait for a leader. Bounded by the number of threads that call.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    settled: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Pending>,
+    led: bool,
+}
+
+type Outcome = Arc<Mutex<Option<Result<Committed, Error>>>>;
+
+/// A batch on its way; dropped without an outcome it fails, so that nobody waits for ever.
+struct Pending {
+    prepared: Prepared,
+    outcome: Outcome,
+}
+
+impl Pending {
+    fn settle(&self, outcome: Result<Committed, Error>) {
+        self.outcome.lock().get_or_insert(outcome);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.settle(Err(Error::Backend { message: "the commit was given up".into(), disk_full: false }));
+    }
+}
+
+/// Ends the leader's turn however it ends.
+struct Turn<'a>(&'a Queue);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().led = false;
+        self.0.settled.notify_all();
+    }
+}
+
+impl Inner {
+    pub(super) fn commit(&self, batch: Batch) -> Result<Committed, Error> {
+        let outcome = Outcome::default();
+        let pending = Pending { prepared: Prepared::new(batch)?, outcome: Arc::clone(&outcome) };
+        let mut state = self.queue.state.lock();
+        state.waiting.push_back(pending);
+        loop {
+            if let Some(outcome) = outcome.lock().take() {
+                return outcome;
+            }
+            if state.led {
+                self.queue.settled.wait(&mut state);
+                continue;
+            }
+            state.led = true;
+            let group = take_group(&mut state.waiting);
+            drop(state);
+            {
+                let _turn = Turn(&self.queue);
+                self.commit_group(&group);
+            }
+            state = self.queue.state.lock();
+        }
+    }
+
+    /// Commits a group and settles every batch of it.
+    fn commit_group(&self, group: &[Pending]) {
+        let mut accepted = Vec::new();
+        match guarded(|| self.try_group(group, &mut accepted)) {
+            Ok(()) => {
+                for (pending, committed) in accepted {
+                    pending.settle(Ok(committed));
+                }
+            }
+            Err(error) => {
+                let disk_full = matches!(error, Error::Backend { disk_full: true, .. });
+                // Batches that were refused have their outcome already and keep it.
+                for pending in group {
+                    pending.settle(Err(Error::Backend { message: error.to_string(), disk_full }));
+                }
+            }
+        }
+    }
+
+    fn try_group<'a>(&self, group: &'a [Pending], accepted: &mut Vec<(&'a Pending, Committed)>) -> Result<(), Error> {
+        let transaction = begin_durable(&self.main)?;
+        let mut tables = WriteTables::new(&transaction);
+        let mut seq: Seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
+        for pending in group {
+            let next = Seq(seq.0 + 1);
+            match plan::plan(&mut tables, &self.blobs, &pending.prepared, next) {
+                Ok((ops, committed)) => {
+                    apply(&mut tables, ops)?;
+                    seq = next;
+                    accepted.push((pending, committed));
+                }
+                Err(refused) => pending.settle(Err(refused)),
+            }
+        }
+        if accepted.is_empty() {
+            drop(tables);
+            return transaction.abort().map_err(failed);
+        }
+        tables.put(Table::Meta, SEQ_KEY, &codec::encode(SEQ_KEY, &seq)?)?;
+        drop(tables);
+        transaction.commit().map_err(failed)
+    }
+}
+
+fn take_group(waiting: &mut VecDeque<Pending>) -> Vec<Pending> {
+    let mut group = Vec::new();
+    let mut bytes = 0;
+    while group.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
+        let Some(pending) = waiting.pop_front() else { break };
+        bytes += pending.prepared.bytes();
+        group.push(pending);
+    }
+    group
+}
+
+fn apply(tables: &mut WriteTables<'_>, ops: Vec<Op>) -> Result<(), Error> {
+    for op in ops {
+        match op {
+            Op::Put(table, key, value) => tables.put(table, &key, &value)?,
+            Op::PutIfAbsent(table, key, value) => tables.put_if_absent(table, &key, &value)?,
+            Op::Remove(table, key) => tables.remove(table, &key)?,
+            Op::RemovePrefix(table, prefix) => tables.remove_prefix(table, &prefix)?,
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn no_seq() -> Error {
+    Error::Corrupt { what: "file", key: "last commit's number".into(), detail: "it is missing".into() }
+}

@@ -1,0 +1,111 @@
+//! The default backend: one folder, two redb files, no service.
+
+mod blob;
+mod commit;
+mod file;
+mod lock;
+mod open;
+mod plan;
+mod snapshot;
+mod tables;
+mod verify;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::batch::{Batch, Committed};
+use crate::error::Error;
+use crate::id::{BlobHash, Scope};
+use crate::store::{BlobReader, BlobWriter, Snapshot, Store};
+
+/// What a backend file must do, for a store over other files than the folder's own.
+pub use redb::{StorageBackend, backends::FileBackend};
+
+/// How a [`RedbStore`] is opened.
+#[derive(Clone, Debug)]
+pub struct RedbOptions {
+    /// Memory for caching pages of the main file, in bytes. Default: 128 MiB.
+    pub cache_bytes: usize,
+    /// Memory for caching pages of the blob file, in bytes. Default: 16 MiB.
+    pub blob_cache_bytes: usize,
+    /// The program's name, shown to whoever finds the folder in use.
+    pub program: String,
+}
+
+impl Default for RedbOptions {
+    fn default() -> Self {
+        Self { cache_bytes: 128 << 20, blob_cache_bytes: 16 << 20, program: "loom".into() }
+    }
+}
+
+/// A store in a folder of its own, held by one process at a time.
+///
+/// The folder stays held until the store and every snapshot and blob reader or writer of it are dropped.
+pub struct RedbStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    main: file::OpenFile,
+    queue: commit::Queue,
+    blobs: Arc<blob::BlobFile>,
+    // Last, so that the folder is let go only after the files are closed.
+    lock: lock::FolderLock,
+}
+
+impl RedbStore {
+    /// Opens the store in `folder`, which is made when it is missing.
+    ///
+    /// [`Error::Locked`] at once when somebody holds it, [`Error::Format`] when this build cannot read it. Opening
+    /// after a crash repairs the files and removes the pieces of unfinished uploads.
+    pub fn open(folder: &Path, options: &RedbOptions) -> Result<Self, Error> {
+        file::guarded(|| open::folder(folder, options))
+    }
+
+    /// Opens a store over two backends (main file and blob file) in place of the folder's own files; the folder
+    /// still holds the lock.
+    pub fn open_with_backends(
+        folder: &Path,
+        options: &RedbOptions,
+        main: impl StorageBackend,
+        blobs: impl StorageBackend,
+    ) -> Result<Self, Error> {
+        file::guarded(|| open::backends(folder, options, main, blobs))
+    }
+}
+
+impl Store for RedbStore {
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, Error> {
+        Ok(Box::new(file::guarded(|| snapshot::RedbSnapshot::new(&self.inner))?))
+    }
+
+    fn commit(&self, batch: Batch) -> Result<Committed, Error> {
+        self.inner.commit(batch)
+    }
+
+    fn write_blob(&self, scope: &Scope) -> Result<Box<dyn BlobWriter>, Error> {
+        Ok(Box::new(blob::Writer::new(Arc::clone(&self.inner), scope)?))
+    }
+
+    fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Box<dyn BlobReader>, Error> {
+        Ok(Box::new(file::guarded(|| blob::Reader::new(Arc::clone(&self.inner), scope, hash))?))
+    }
+
+    fn set_holder_note(&self, note: &str) -> Result<(), Error> {
+        self.inner.lock.set_note(note)
+    }
+
+    fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Error> {
+        file::guarded(|| verify::run(&self.inner, deep, report))
+    }
+}
+
+/// A redb failure in this crate's words.
+fn failed(error: impl Into<redb::Error>) -> Error {
+    let error = error.into();
+    if let redb::Error::Corrupted(detail) = error {
+        return Error::Corrupt { what: "page", key: "of a redb file".into(), detail };
+    }
+    let disk_full = matches!(&error, redb::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull);
+    Error::Backend { message: error.to_string(), disk_full }
+}

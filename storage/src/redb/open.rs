@@ -1,0 +1,250 @@
+//! Opening a folder: the lock, the two files, the format version and the upgrades to it.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use redb::{Builder, Database, DatabaseError, Durability, ReadableTable, StorageBackend, WriteTransaction};
+
+use super::blob::BlobFile;
+use super::commit::Queue;
+use super::file::OpenFile;
+use super::lock::{FolderLock, locked};
+use super::tables::{Definition, Table};
+use super::{Inner, RedbOptions, RedbStore, failed};
+use crate::codec;
+use crate::error::Error;
+use crate::id::Seq;
+
+const MAIN_FILE: &str = "loom.redb";
+const BLOB_FILE: &str = "blobs.redb";
+
+/// The format version that this build writes.
+const NEWEST: u32 = 1;
+/// The upgrades: the first leads from version [`OLDEST`] to the next, and so on up to [`NEWEST`].
+const UPGRADES: &[Upgrade] = &[];
+const OLDEST: u32 = 1;
+const _: () = assert!(OLDEST as usize + UPGRADES.len() == NEWEST as usize, "an upgrade for each older version");
+
+/// One step from a format version to the next, inside the transaction that also records the new version.
+type Upgrade = fn(&WriteTransaction) -> Result<(), Error>;
+
+/// The key of the format version (a bare big-endian `u32`, which every build can read) in a file's `meta` table.
+const FORMAT_KEY: &[u8] = b"format";
+/// The key of the last commit's number.
+pub(super) const SEQ_KEY: &[u8] = b"seq";
+
+pub(super) fn folder(folder: &Path, options: &RedbOptions) -> Result<RedbStore, Error> {
+    let lock = take(folder, options)?;
+    create_missing(folder, MAIN_FILE, prepare_main)?;
+    create_missing(folder, BLOB_FILE, prepare_blobs)?;
+    let main = database(folder, options.cache_bytes, |builder| builder.open(folder.join(MAIN_FILE)))?;
+    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.open(folder.join(BLOB_FILE)))?;
+    store(lock, main, blobs)
+}
+
+/// Makes a file under another name and renames it once it is whole: redb refuses a file that a crash left half made.
+fn create_missing(
+    folder: &Path,
+    name: &str,
+    prepare: impl FnOnce(&Database) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (path, fresh) = (folder.join(name), folder.join(format!("{name}.new")));
+    let doing = |error: std::io::Error| Error::from_io(&error, &format!("making {}", path.display()));
+    if path.try_exists().map_err(doing)? {
+        return Ok(());
+    }
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(doing(error)),
+        _ => {}
+    }
+    let database = Database::create(&fresh).map_err(failed)?;
+    prepare(&database)?;
+    database.close().map_err(failed)?;
+    fs::rename(&fresh, &path).map_err(doing)?;
+    sync_folder(folder)
+}
+
+pub(super) fn backends(
+    folder: &Path,
+    options: &RedbOptions,
+    main: impl StorageBackend,
+    blobs: impl StorageBackend,
+) -> Result<RedbStore, Error> {
+    let lock = take(folder, options)?;
+    let main = database(folder, options.cache_bytes, |builder| builder.create_with_backend(main))?;
+    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.create_with_backend(blobs))?;
+    store(lock, main, blobs)
+}
+
+fn take(folder: &Path, options: &RedbOptions) -> Result<FolderLock, Error> {
+    fs::create_dir_all(folder).map_err(|error| Error::from_io(&error, &format!("making {}", folder.display())))?;
+    FolderLock::take(folder, &options.program)
+}
+
+fn store(lock: FolderLock, main: Database, blobs: Database) -> Result<RedbStore, Error> {
+    let (main, blobs) = (OpenFile::new(main), OpenFile::new(blobs));
+    prepare_main(&main)?;
+    prepare_blobs(&blobs)?;
+    let blobs = Arc::new(BlobFile::new(blobs));
+    blobs.remove_unfinished()?;
+    Ok(RedbStore { inner: Arc::new(Inner { main, queue: Queue::default(), blobs, lock }) })
+}
+
+fn database(
+    folder: &Path,
+    cache_bytes: usize,
+    create: impl FnOnce(&Builder) -> Result<Database, DatabaseError>,
+) -> Result<Database, Error> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    create(&builder).map_err(|error| {
+        if matches!(error, DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch) {
+            locked(folder)
+        } else {
+            failed(error)
+        }
+    })
+}
+
+/// Makes the names of new files durable; their contents are redb's business.
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    if cfg!(unix) {
+        File::open(folder)
+            .and_then(|open| open.sync_all())
+            .map_err(|error| Error::from_io(&error, &format!("syncing {}", folder.display())))?;
+    }
+    Ok(())
+}
+
+/// A durable transaction after which a crash needs no walk over the whole file.
+pub(super) fn begin_durable(database: &Database) -> Result<WriteTransaction, Error> {
+    let mut transaction = database.begin_write().map_err(failed)?;
+    transaction.set_durability(Durability::Immediate).map_err(failed)?;
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
+fn prepare_main(database: &Database) -> Result<(), Error> {
+    prepare(database, &Table::ALL.map(Table::definition), &|transaction| {
+        let mut meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
+        meta.insert(SEQ_KEY, codec::encode(SEQ_KEY, &Seq(0))?.as_slice()).map_err(failed)?;
+        Ok(())
+    })
+}
+
+fn prepare_blobs(database: &Database) -> Result<(), Error> {
+    prepare(database, &BlobFile::TABLES, &|_| Ok(()))
+}
+
+/// Brings a file to the newest format: makes its tables and first records when it is new, upgrades it when it is old.
+fn prepare(
+    database: &Database,
+    tables: &[Definition],
+    first: &dyn Fn(&WriteTransaction) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let transaction = begin_durable(database)?;
+    if transaction.list_tables().map_err(failed)?.next().is_none() {
+        for table in tables {
+            transaction.open_table(*table).map_err(failed)?;
+        }
+        first(&transaction)?;
+        set_format(&transaction, NEWEST)?;
+        return transaction.commit().map_err(failed);
+    }
+    let found = format(&transaction)?;
+    if found == NEWEST {
+        return transaction.abort().map_err(failed);
+    }
+    upgrade(&transaction, found, OLDEST, UPGRADES)?;
+    transaction.commit().map_err(failed)
+}
+
+/// Takes the steps from version `found` to the newest, which is `oldest` and as many more as there are upgrades.
+fn upgrade(transaction: &WriteTransaction, found: u32, oldest: u32, upgrades: &[Upgrade]) -> Result<(), Error> {
+    let newest = upgrades.iter().fold(oldest, |version, _| version + 1);
+    let refused = |advice| Err(Error::Format { found, oldest, newest, advice });
+    if found > newest {
+        return refused("it was written by a newer build; open it with that one or a later one");
+    }
+    let Some(done) = found.checked_sub(oldest) else {
+        return refused("it is too old for this build; open it once with an older build that upgrades it");
+    };
+    for step in upgrades.iter().skip(done as usize) {
+        step(transaction)?;
+    }
+    set_format(transaction, newest)
+}
+
+fn format(transaction: &WriteTransaction) -> Result<u32, Error> {
+    let meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
+    let found = meta.get(FORMAT_KEY).map_err(failed)?;
+    let bytes = found.and_then(|value| <[u8; 4]>::try_from(value.value()).ok());
+    bytes.map(u32::from_be_bytes).ok_or_else(|| Error::Corrupt {
+        what: "file",
+        key: "format version".into(),
+        detail: "it is missing".into(),
+    })
+}
+
+fn set_format(transaction: &WriteTransaction, version: u32) -> Result<(), Error> {
+    let mut meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
+    meta.insert(FORMAT_KEY, version.to_be_bytes().as_slice()).map_err(failed)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store as _;
+
+    fn store_of_version(version: u32) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        drop(RedbStore::open(dir.path(), &RedbOptions::default()).expect("a new store"));
+        let file = Database::open(dir.path().join(MAIN_FILE)).expect("the main file");
+        let transaction = file.begin_write().expect("a transaction");
+        set_format(&transaction, version).expect("the version is written");
+        transaction.commit().expect("it commits");
+        dir
+    }
+
+    fn refusal(version: u32) -> (u32, u32, u32) {
+        let dir = store_of_version(version);
+        match RedbStore::open(dir.path(), &RedbOptions::default()) {
+            Err(Error::Format { found, oldest, newest, .. }) => (found, oldest, newest),
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("version {version} was opened"),
+        }
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        assert_eq!(refusal(99), (99, OLDEST, NEWEST));
+        assert_eq!(refusal(0), (0, OLDEST, NEWEST));
+    }
+
+    #[test]
+    fn the_newest_version_opens() {
+        let dir = store_of_version(NEWEST);
+        let store = RedbStore::open(dir.path(), &RedbOptions::default()).expect("it opens");
+        assert_eq!(store.snapshot().expect("a snapshot").seq(), Seq(0));
+    }
+
+    #[test]
+    fn every_step_from_the_found_version_on_is_taken() {
+        const LOG: Definition = Definition::new("log");
+        fn log(transaction: &WriteTransaction, step: &[u8]) -> Result<(), Error> {
+            transaction.open_table(LOG).map_err(failed)?.insert(step, [].as_slice()).map_err(failed)?;
+            Ok(())
+        }
+        let steps: [Upgrade; 3] = [|at| log(at, b"1 to 2"), |at| log(at, b"2 to 3"), |at| log(at, b"3 to 4")];
+        let dir = store_of_version(2);
+        let file = Database::open(dir.path().join(MAIN_FILE)).expect("the main file");
+        let transaction = file.begin_write().expect("a transaction");
+        upgrade(&transaction, format(&transaction).expect("a version"), 1, &steps).expect("it is upgraded");
+        assert_eq!(format(&transaction).expect("a version"), 4);
+        let taken = transaction.open_table(LOG).expect("the log");
+        let taken: Vec<_> = taken.iter().expect("rows").map(|row| row.expect("a row").0.value().to_vec()).collect();
+        assert_eq!(taken, [b"2 to 3".to_vec(), b"3 to 4".to_vec()]);
+    }
+}

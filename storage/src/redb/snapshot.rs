@@ -1,0 +1,194 @@
+//! Reading: one moment of the main file.
+
+use std::sync::Arc;
+
+use redb::ReadableDatabase as _;
+
+use super::commit::no_seq;
+use super::open::SEQ_KEY;
+use super::tables::{ReadTables, Table};
+use super::{Inner, failed};
+use crate::change::ChangeEntry;
+use crate::codec::{self, StoredRecord, Vector};
+use crate::error::Error;
+use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
+use crate::keys;
+use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Record, Version};
+use crate::store::{Page, Snapshot, TimelineKey};
+
+/// A view of the main file; keeps the store's folder held for as long as it lives.
+pub(super) struct RedbSnapshot {
+    // Before `_inner`, so that the transaction ends while its file is open.
+    pub(super) tables: ReadTables,
+    seq: Seq,
+    _inner: Arc<Inner>,
+}
+
+impl RedbSnapshot {
+    pub(super) fn new(inner: &Arc<Inner>) -> Result<Self, Error> {
+        let tables = ReadTables::new(inner.main.begin_read().map_err(failed)?);
+        let seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
+        Ok(Self { tables, seq, _inner: Arc::clone(inner) })
+    }
+
+    /// The version that an index row names.
+    fn indexed(&self, scope: &Scope, id: Option<VersionId>, row: &[u8]) -> Result<Version, Error> {
+        let version = id.map(|id| self.version(scope, id)).transpose()?.flatten();
+        version.ok_or_else(|| dangling(row))
+    }
+}
+
+impl Snapshot for RedbSnapshot {
+    fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    fn namespace(&self, scope: &Scope) -> Result<Option<NamespaceRow>, Error> {
+        self.tables.get(Table::Namespaces, &keys::scope(scope))
+    }
+
+    fn namespaces(&self, org: Option<&str>) -> Result<Vec<NamespaceRow>, Error> {
+        let prefix = org.map(keys::org).unwrap_or_default();
+        Ok(self.tables.page(Table::Namespaces, &prefix, None, usize::MAX, codec::decode)?.items)
+    }
+
+    fn head(&self, scope: &Scope, source_uri: &str) -> Result<Option<Head>, Error> {
+        self.tables.get(Table::Heads, &keys::source(scope, source_uri))
+    }
+
+    fn heads(
+        &self,
+        scope: &Scope,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<(String, Head)>, Error> {
+        let in_scope = keys::scope(scope).len();
+        let after = after.map(|after| keys::source(scope, after));
+        self.tables.page(Table::Heads, &keys::source(scope, prefix), after.as_deref(), limit, |key, value| {
+            let source_uri = str::from_utf8(&key[in_scope..]).map_err(|_| not_text(key))?;
+            Ok((source_uri.to_owned(), codec::decode(key, value)?))
+        })
+    }
+
+    fn version(&self, scope: &Scope, id: VersionId) -> Result<Option<Version>, Error> {
+        self.tables.get(Table::Versions, &keys::version(scope, id))
+    }
+
+    fn revision(&self, scope: &Scope, source_uri: &str, revision: Revision) -> Result<Option<Version>, Error> {
+        let key = keys::revision(scope, source_uri, revision);
+        let Some(row) = self.tables.get_raw(Table::Revisions, &key)? else { return Ok(None) };
+        let version = self.indexed(scope, keys::number(&row).map(VersionId), &key)?;
+        // The row bears no checksum; what it names does.
+        if version.source_uri != source_uri || version.revision != revision {
+            return Err(dangling(&key));
+        }
+        Ok(Some(version))
+    }
+
+    fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error> {
+        self.tables.get(Table::Texts, &keys::version(scope, id))
+    }
+
+    fn timeline(
+        &self,
+        scope: &Scope,
+        after: Option<TimelineKey>,
+        include_superseded: bool,
+        limit: usize,
+    ) -> Result<Page<Version>, Error> {
+        let table = if include_superseded { Table::Timeline } else { Table::TimelineLive };
+        let after = after.map(|after| keys::timeline(scope, after));
+        self.tables.page(table, &keys::scope(scope), after.as_deref(), limit, |key, _| {
+            let version = self.indexed(scope, keys::timeline_version(key), key)?;
+            if include_superseded || version.is_live() { Ok(version) } else { Err(dangling(key)) }
+        })
+    }
+
+    fn chunk(&self, scope: &Scope, id: ChunkId) -> Result<Option<Chunk>, Error> {
+        self.tables.get(Table::Chunks, &keys::chunk(scope, id))
+    }
+
+    fn chunks(&self, scope: &Scope, first: ChunkId, count: u32) -> Result<Vec<Chunk>, Error> {
+        let end = first.0.saturating_add(u64::from(count));
+        let after = first.0.checked_sub(1).map(|before| keys::chunk(scope, ChunkId(before)));
+        let mut chunks = Vec::new();
+        self.tables.walk(Table::Chunks, &keys::scope(scope), after.as_deref(), &mut |key, value| {
+            if keys::number(key).is_none_or(|id| id >= end) {
+                return Ok(false);
+            }
+            chunks.push(codec::decode(key, value)?);
+            Ok(true)
+        })?;
+        Ok(chunks)
+    }
+
+    fn live_versions(&self, scope: &Scope, after: Option<VersionId>, limit: usize) -> Result<Page<Version>, Error> {
+        let after = after.map(|after| keys::version(scope, after));
+        self.tables.page(Table::Live, &keys::scope(scope), after.as_deref(), limit, |key, _| {
+            let version = self.indexed(scope, keys::number(key).map(VersionId), key)?;
+            if version.is_live() { Ok(version) } else { Err(dangling(key)) }
+        })
+    }
+
+    fn versions_with_content(&self, scope: &Scope, content: &Hash) -> Result<Vec<VersionId>, Error> {
+        let prefix = keys::hash(scope, content);
+        let page = self.tables.page(Table::Content, &prefix, None, usize::MAX, |key, _| {
+            keys::number(key).map(VersionId).ok_or_else(|| dangling(key))
+        })?;
+        Ok(page.items)
+    }
+
+    fn chunk_content_elsewhere(&self, scope: &Scope, content: &Hash, source_uri: &str) -> Result<bool, Error> {
+        // Only live versions have rows, and a source address has one live version at most: two rows settle it.
+        let own = self.head(scope, source_uri)?.map(|head| head.version);
+        let rows = self.tables.page(Table::ChunkContent, &keys::hash(scope, content), None, 2, |key, _| {
+            Ok(keys::number(key).map(VersionId))
+        })?;
+        Ok(rows.items.iter().any(|version| *version != own))
+    }
+
+    fn vector(&self, scope: &Scope, model: &str, input: &Hash) -> Result<Option<Vec<f32>>, Error> {
+        let found: Option<Vector> = self.tables.get(Table::Vectors, &keys::vector(scope, model, input))?;
+        Ok(found.map(|vector| vector.0))
+    }
+
+    fn vectors(&self, scope: &Scope, model: &str, inputs: &[Hash]) -> Result<Vec<Option<Vec<f32>>>, Error> {
+        inputs.iter().map(|input| self.vector(scope, model, input)).collect()
+    }
+
+    fn changes(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<ChangeEntry>, Error> {
+        let after = keys::changes(scope, after);
+        self.tables.page(Table::Changes, &keys::scope(scope), Some(&after), limit, codec::decode)
+    }
+
+    fn blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<BlobRow>, Error> {
+        self.tables.get(Table::Blobs, &keys::hash(scope, hash))
+    }
+
+    fn record(&self, key: &str) -> Result<Option<Record>, Error> {
+        let found: Option<StoredRecord> = self.tables.get(Table::Records, key.as_bytes())?;
+        Ok(found.map(|record| Record { key: key.into(), changed: record.changed, value: record.value }))
+    }
+
+    fn records(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Page<Record>, Error> {
+        let after = after.map(str::as_bytes);
+        self.tables.page(Table::Records, prefix.as_bytes(), after, limit, |key, value| {
+            let record: StoredRecord = codec::decode(key, value)?;
+            let key = str::from_utf8(key).map_err(|_| not_text(key))?;
+            Ok(Record { key: key.into(), changed: record.changed, value: record.value })
+        })
+    }
+}
+
+fn dangling(row: &[u8]) -> Error {
+    Error::Corrupt {
+        what: "index row",
+        key: keys::printable(row),
+        detail: "it does not agree with the version that it names".into(),
+    }
+}
+
+fn not_text(key: &[u8]) -> Error {
+    Error::Corrupt { what: "key", key: keys::printable(key), detail: "it is not UTF-8".into() }
+}

@@ -1,0 +1,207 @@
+//! Nothing can be taken from a store, added to it or changed in it that verifying does not notice.
+
+use redb::{Durability, ReadableTable as _, TableDefinition};
+
+use super::Table;
+use crate::redb::RedbStore;
+use crate::redb::tables::{Bytes, Definition};
+use crate::store::Store as _;
+use crate::{BlobRow, Error, Hash, RedbOptions, Scope, Timestamp, Write};
+
+type Row = (Vec<u8>, Vec<u8>);
+
+fn scope() -> Scope {
+    Scope::new("org", "notes")
+}
+
+fn new_version(source_uri: &str, text: &str) -> Write {
+    use crate::{Chunk, ChunkId, DocId, Document, NewChunk, NewVersion, Place, VersionId};
+    let line = |start: usize, line: &str| {
+        let (start, len) = (start as u64, line.len() as u64);
+        NewChunk(Chunk {
+            id: ChunkId(0),
+            version: VersionId(0),
+            idx: 0,
+            text: line.into(),
+            context: String::new(),
+            section_path: Vec::new(),
+            place: Place {
+                byte_start: start,
+                byte_end: start + len,
+                char_start: start,
+                char_end: start + len,
+                line_start: 1,
+                line_end: 1,
+            },
+            content_hash: Hash::of(line.as_bytes()),
+            input_hash: Hash::of(line.as_bytes()),
+            noise: false,
+            block_type: String::new(),
+            keys: Vec::new(),
+            locator: String::new(),
+        })
+    };
+    let offset = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+    Write::PutVersion(Box::new(NewVersion {
+        scope: scope(),
+        doc_id: DocId(uuid::Uuid::nil()),
+        source_uri: source_uri.into(),
+        ingested_at: Timestamp(1),
+        document: Document::default(),
+        text: text.into(),
+        sections: Vec::new(),
+        chunks: text.split_inclusive('\n').map(|part| line(offset(part), part)).collect(),
+    }))
+}
+
+/// A store with rows in every table.
+fn filled(folder: &std::path::Path) -> RedbStore {
+    let store = RedbStore::open(folder, &RedbOptions::default()).expect("it opens");
+    let mut writer = store.write_blob(&scope()).expect("a writer");
+    writer.write(&vec![7; 3 << 19]).expect("it is written");
+    let (hash, size) = writer.finish().expect("it is finished");
+    let retire = |cause| Write::Retire { scope: scope(), source_uri: "b".into(), cause, at: Timestamp(3) };
+    let batches = [
+        vec![new_version("a", "one\ntwo\n"), new_version("b", "one\n")],
+        vec![new_version("a", "three\nthree\n"), retire(crate::Cause::Delete)],
+        vec![
+            new_version("c", ""),
+            Write::PutBlob { scope: scope(), row: BlobRow { hash, size, stored_at: Timestamp(1) } },
+        ],
+        vec![
+            Write::PutVectors {
+                scope: scope(),
+                model: "m".into(),
+                vectors: vec![(Hash::of(b"1"), vec![1.0]), (Hash::of(b"2"), vec![2.0])],
+            },
+            Write::Record(crate::RecordWrite { key: "k".into(), value: Some(b"v".to_vec()) }),
+        ],
+    ];
+    for writes in batches {
+        store.commit(crate::Batch { preconditions: Vec::new(), writes }).expect("it commits");
+    }
+    store
+}
+
+fn faults(store: &RedbStore) -> Vec<String> {
+    let mut faults = Vec::new();
+    store.verify(true, &mut |fault| faults.push(fault)).expect("it is verified");
+    faults
+}
+
+fn rows(file: &redb::Database, table: Definition) -> Vec<Row> {
+    use redb::ReadableDatabase as _;
+    let transaction = file.begin_read().expect("a transaction");
+    let open = transaction.open_table(table).expect("a table");
+    let rows = open.iter().expect("rows").map(|row| row.expect("a row"));
+    rows.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).collect()
+}
+
+/// Puts `value` under `key`, or removes what is there.
+fn set(file: &redb::Database, table: Definition, key: &[u8], value: Option<&[u8]>) {
+    let mut transaction = file.begin_write().expect("a transaction");
+    transaction.set_durability(Durability::None).expect("nothing was written before");
+    {
+        let mut open = transaction.open_table(table).expect("a table");
+        match value {
+            Some(value) => open.insert(key, value).expect("it is written"),
+            None => open.remove(key).expect("it is removed"),
+        };
+    }
+    transaction.commit().expect("it commits");
+}
+
+/// Every row removed, changed and doubled in turn; `may_go`: rows of this table may be missing.
+fn damage_each_row(
+    store: &RedbStore,
+    file: &redb::Database,
+    table: TableDefinition<'static, Bytes, Bytes>,
+    may_go: bool,
+) {
+    let all = rows(file, table);
+    assert!(!all.is_empty(), "{table} is empty");
+    let noticed = |key: &[u8], what: &str| {
+        let faults = faults(store);
+        assert!(!faults.is_empty(), "nobody noticed that {} of {table} was {what}", key.escape_ascii());
+        assert!(faults.len() < 20, "{faults:#?}");
+    };
+    for (key, value) in &all {
+        if !may_go {
+            set(file, table, key, None);
+            noticed(key, "removed");
+        }
+        if let Some(last) = value.len().checked_sub(1) {
+            let mut flipped = value.clone();
+            flipped[last] ^= 1;
+            set(file, table, key, Some(&flipped));
+            noticed(key, "changed");
+        }
+        set(file, table, key, Some(value));
+        let mut other = key.clone();
+        *other.last_mut().expect("a key") ^= 0x55;
+        set(file, table, &other, Some(value));
+        noticed(key, "doubled");
+        set(file, table, &other, None);
+    }
+    assert_eq!(faults(store), Vec::<String>::new(), "{table} is as it was");
+}
+
+#[test]
+fn every_damaged_row_is_noticed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = filled(folder.path());
+    assert_eq!(faults(&store), Vec::<String>::new());
+    for table in Table::ALL {
+        if table != Table::Meta {
+            let may_go = matches!(table, Table::Vectors | Table::Records | Table::Changes | Table::Blobs);
+            damage_each_row(&store, &store.inner.main, table.definition(), may_go);
+        }
+    }
+}
+
+#[test]
+fn damaged_blobs_are_noticed_and_not_served() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = filled(folder.path());
+    let file = &store.inner.blobs.database;
+    let (blobs, pieces) = (Definition::new("blobs"), Definition::new("pieces"));
+    let hash = Hash::of(&vec![7; 3 << 19]);
+    let read = || {
+        let mut reader = store.read_blob(&scope(), &hash).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut reader, &mut bytes).map_err(|error| error.to_string())
+    };
+    for table in [blobs, pieces] {
+        for (key, value) in rows(file, table) {
+            set(file, table, &key, None);
+            assert!(!faults(&store).is_empty(), "a missing row of {table}");
+            let error = read().expect_err("it is not whole");
+            assert!(error.contains("missing") || error.contains("not stored"), "{error}");
+            let mut flipped = value.clone();
+            flipped[value.len() / 2] ^= 1;
+            set(file, table, &key, Some(&flipped));
+            assert!(!faults(&store).is_empty(), "a changed row of {table}");
+            let error = read().expect_err("it is damaged");
+            assert!(error.contains("checksum"), "{error}");
+            set(file, table, &key, Some(&value));
+        }
+    }
+    assert_eq!(read(), Ok(3 << 19));
+}
+
+#[test]
+fn a_damaged_record_is_an_error_and_never_served() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = filled(folder.path());
+    let table = Table::Heads.definition();
+    for (key, value) in rows(&store.inner.main, table) {
+        let mut flipped = value.clone();
+        *flipped.last_mut().expect("a value") ^= 1;
+        set(&store.inner.main, table, &key, Some(&flipped));
+    }
+    let snapshot = store.snapshot().expect("a snapshot");
+    assert!(matches!(snapshot.head(&scope(), "a"), Err(Error::Corrupt { what: "head", .. })));
+    assert!(matches!(snapshot.heads(&scope(), "", None, 9), Err(Error::Corrupt { what: "head", .. })));
+    let refused = store.commit(crate::Batch { preconditions: Vec::new(), writes: vec![new_version("a", "x")] });
+    assert!(matches!(refused, Err(Error::Corrupt { what: "head", .. })), "{refused:?}");
+}
