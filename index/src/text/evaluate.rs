@@ -24,13 +24,14 @@ const WORD_BITS: u32 = u64::BITS;
 /// Scores of the documents of one window.
 pub(super) struct Window {
     start: DocId,
-    points: Box<[Points; WINDOW as usize]>,
+    points: Box<[Points]>,
     touched: [u64; (WINDOW / WORD_BITS) as usize],
 }
 
 impl Window {
     pub(super) fn new() -> Self {
-        Self { start: 0, points: Box::new([0; WINDOW as usize]), touched: [0; (WINDOW / WORD_BITS) as usize] }
+        let points = vec![0; WINDOW as usize].into_boxed_slice();
+        Self { start: 0, points, touched: [0; (WINDOW / WORD_BITS) as usize] }
     }
 
     fn add(&mut self, doc: DocId, points: Points) {

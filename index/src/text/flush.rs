@@ -176,12 +176,12 @@ impl Tokenizer for FrozenTerms {
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
         let number = text.parse().expect("only numbers of chunks are added as texts");
         let terms: Box<dyn Iterator<Item = (&'a [u8], u32)> + 'a> = Box::new(self.frozen.memtable.terms_of(number));
-        Terms { terms, left: 0, token: Token::default() }
+        Terms { rest: terms, left: 0, token: Token::default() }
     }
 }
 
 struct Terms<I> {
-    terms: I,
+    rest: I,
     /// How often the current term is still to be repeated.
     left: u32,
     token: Token,
@@ -190,7 +190,7 @@ struct Terms<I> {
 impl<'a, I: Iterator<Item = (&'a [u8], u32)>> TokenStream for Terms<I> {
     fn advance(&mut self) -> bool {
         if self.left == 0 {
-            let Some((term, count)) = self.terms.next() else { return false };
+            let Some((term, count)) = self.rest.next() else { return false };
             self.token.text.clear();
             self.token.text.push_str(std::str::from_utf8(term).expect("the analyser yields UTF-8"));
             self.left = count;

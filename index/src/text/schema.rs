@@ -1,7 +1,7 @@
 //! What the tantivy index holds, and what its commits say about themselves.
 
+use loom_storage::Hash;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
@@ -97,6 +97,6 @@ impl Payload {
 
     fn seal(self) -> String {
         let json = serde_json::to_vec(&self).expect("numbers encode");
-        Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect()
+        Hash::of(&json).hex()
     }
 }

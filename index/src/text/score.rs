@@ -30,7 +30,7 @@ pub(super) struct Similarity {
 
 impl Similarity {
     /// For `chunks` chunks of together `words` words.
-    #[expect(clippy::cast_precision_loss, reason = "seven digits of an average length are enough")]
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "seven digits are enough")]
     pub(super) fn new(chunks: u64, words: u64) -> Self {
         let average = (words.max(1) as f64 / chunks.max(1) as f64) as f32;
         let mut norms = [0.0; 256];

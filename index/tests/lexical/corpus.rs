@@ -79,6 +79,7 @@ impl Numbers {
 
     /// A text of `words` words of a vocabulary of 800, common ones more often.
     pub fn prose(&mut self, words: u64) -> String {
-        (0..words).map(|_| format!("w{}x ", self.skewed(800))).collect()
+        let words: Vec<String> = (0..words).map(|_| format!("w{}x", self.skewed(800))).collect();
+        words.join(" ")
     }
 }
