@@ -1,1 +1,36 @@
 //! The lexical leg: one analyser for index and query, and BM25 over context and text together.
+//!
+//! Text becomes terms in `analyze`. A [`LexicalIndex`] keeps the newest chunks in memory (`memtable`), older ones in
+//! tantivy segments on disk (`base`, `segment`), and remembers what was removed from the segments since (`removed`);
+//! `flush` moves memory to disk. Searching does not use tantivy's scorers but its postings (`evaluate`), so that
+//! statistics are those of the live chunks and scores do not depend on how the index came about.
+
+mod analyze;
+mod fold;
+mod script;
+mod stem;
+mod stop;
+mod word;
+
+mod lexical;
+mod search;
+
+mod evaluate;
+mod memtable;
+mod removed;
+mod score;
+
+mod base;
+mod cursor;
+mod segment;
+
+mod error;
+mod flush;
+mod merge;
+mod schema;
+
+pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze};
+pub use flush::{FlushJob, Flushed};
+pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
+pub use score::LexicalHit;
+pub use search::QUERY_TERMS_MAX;
