@@ -19,6 +19,8 @@ const LARGEST_HELD_MAX: usize = 4;
 const HELD_KIB_MIN: usize = 64 * 1024;
 /// How long a body may bring nothing new.
 const STALL: Duration = Duration::from_secs(30);
+/// How long a body may take in all.
+const WHOLE: Duration = Duration::from_mins(10);
 /// How long the rest of a refused body is read, so that its sender gets to read the answer.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -59,7 +61,10 @@ impl Bodies {
             discard(headers, body);
             return Err(self.too_large());
         }
-        let mut body = body;
+        timeout(WHOLE, self.collect(headers, body)).await.unwrap_or_else(|_| Err(too_slow(WHOLE)))
+    }
+
+    async fn collect(&self, headers: &HeaderMap, mut body: Body) -> Result<Received, Error> {
         let mut received = Received { bytes: Vec::new(), held: None };
         while let Some(piece) = next(&mut body).await? {
             if received.bytes.len() + piece.len() > self.bytes_max {
@@ -106,6 +111,11 @@ impl Bodies {
     }
 }
 
+fn too_slow(waited: Duration) -> Error {
+    let seconds = waited.as_secs();
+    Error::new(Code::BadJson, format!("the body did not come within {seconds} seconds: send it at once"))
+}
+
 async fn next(body: &mut Body) -> Result<Option<Bytes>, Error> {
     loop {
         let frame = timeout(STALL, poll_fn(|context| Pin::new(&mut *body).poll_frame(context))).await;
@@ -124,8 +134,7 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Error> {
                 });
             }
             Err(_) => {
-                let seconds = STALL.as_secs();
-                return Err(Error::new(Code::BadJson, format!("the body brought nothing for {seconds} seconds")));
+                return Err(too_slow(STALL));
             }
         }
     }

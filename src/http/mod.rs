@@ -3,6 +3,7 @@
 //! A request passes, from the outside in: its envelope (id, log line, metrics, headers), the origin check, its
 //! route. An operation's body is read within bounds, decoded strictly and run on a bounded blocking pool.
 
+mod patience;
 mod server;
 
 mod envelope;

@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::patience::Patient;
 use super::pool::panic_words;
 use super::shared::{Door, Shared, router};
 use crate::engine::Engine;
@@ -29,6 +30,8 @@ const CONNECTIONS_MAX: usize = 512;
 const HEAD_WAIT: Duration = Duration::from_secs(75);
 /// How much of a request's head is read, in bytes.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
+/// How long the other end of a connection may take nothing of what it is sent.
+const STALL: Duration = Duration::from_mins(1);
 /// How long requests that were begun may take to end when the server stops.
 const DRAIN: Duration = Duration::from_secs(10);
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
@@ -283,7 +286,7 @@ async fn connection(stream: TcpStream, place: OwnedSemaphorePermit, router: Rout
         .max_buf_size(HEAD_BYTES_MAX)
         // A caller that has sent all it will send may still read.
         .half_close(true)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Patient::new(stream, STALL)), TowerToHyperService::new(router));
     let mut served = pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
