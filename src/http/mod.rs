@@ -1,0 +1,27 @@
+//! The local HTTP API: routes that derive from the registry of operations, in front of the blocking engine.
+//!
+//! A request passes, from the outside in: its envelope (id, log line, metrics, headers), the origin check, its
+//! route. An operation's body is read within bounds, decoded strictly and run on a bounded blocking pool.
+
+mod patience;
+mod server;
+
+mod envelope;
+mod origin;
+
+mod body;
+mod dispatch;
+mod json;
+mod pool;
+mod reply;
+mod shared;
+
+mod download;
+mod metrics;
+mod openapi;
+mod probes;
+
+#[cfg(test)]
+mod tests;
+
+pub use server::{Running, serve, signalled, start};
