@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::client::{Client, Missing};
 use super::failure::Failure;
@@ -34,10 +34,10 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
         None if args.input == "-" => read(io::stdin(), "cannot read standard input")?,
         None => args.input.clone(),
     };
-    let input: Value =
-        serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("the input is not JSON: {error}")))?;
+    let input: Map<String, Value> = serde_json::from_str(&text)
+        .map_err(|error| Failure::Usage(format!("the input is no JSON object, such as {{\"limit\": 3}}: {error}")))?;
     let client = Client::open(global, &args.identity, Missing::Create)?;
-    let answer = client.call(&args.op, input)?;
+    let answer = client.call(&args.op, Value::Object(input))?;
     client.close()?;
     screen.json(&answer)
 }

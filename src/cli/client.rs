@@ -82,7 +82,7 @@ impl Client {
     /// Calls an operation; `input` is a JSON object.
     pub fn call(&self, op: &str, input: Value) -> Result<Value, Failure> {
         let Value::Object(input) = input else {
-            return Err(Failure::Usage("the input of an operation is a JSON object, such as {\"query\": \"..\"}".into()));
+            return Err(Failure::Usage("the input of an operation is a JSON object".into()));
         };
         match self {
             Self::Local(engine) => Ok(engine.call(&Caller::local(), op, input)?.output),

@@ -1,12 +1,10 @@
 //! `loom doctor`: whether what is stored and what is searched agree.
 
-use serde_json::json;
-
 use super::client::{Client, Missing};
 use super::failure::Failure;
-use super::screen::{Screen, harmless};
+use super::screen::{Screen, counted, harmless};
 use super::settings::{Global, Identity};
-use crate::DoctorOptions;
+use crate::doctor::{DoctorOptions, Report, Severity};
 
 /// Check that what is stored and what is searched agree
 #[derive(clap::Args)]
@@ -25,30 +23,39 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     let engine = match Client::open(global, &args.identity, Missing::Refuse)? {
         Client::Local(engine) => engine,
         Client::Http(remote) => {
-            let state = if remote.readiness()?["ready"] == true { "ready" } else { "not ready yet" };
-            return Err(Failure::Usage(format!(
-                "the doctor needs the folder to itself, and the server at {} has it (it says it is {state}): \
-                 stop the server and try again",
-                remote.address()
-            )));
+            let state = if remote.readiness()?["ready"] == true { "it is ready" } else { "it is not ready yet" };
+            return Err(Failure::Served { address: remote.address().to_owned(), state });
         }
     };
     let report = engine.doctor(DoctorOptions { repair: args.repair, deep: args.deep })?;
     engine.close()?;
-    let errors = report.findings.iter().filter(|finding| finding.severity == "error").count();
     if screen.is_json() {
-        screen.json(&json!(report))?;
+        screen.json(&report)?;
     } else {
-        for finding in &report.findings {
-            screen.line(format!("{}: {}", screen.strong(&finding.severity.to_string()), harmless(&finding.what)))?;
-        }
-        if report.findings.is_empty() {
-            screen.line("nothing is wrong")?;
+        print(&report, screen)?;
+    }
+    match (report.sound, args.repair) {
+        (true, _) => Ok(()),
+        (false, true) => Err(Failure::Unmet("not everything could be repaired: see what was found".into())),
+        (false, false) => {
+            Err(Failure::Unmet("something is wrong: `loom doctor --repair` rebuilds what is searched".into()))
         }
     }
-    match errors {
-        0 => Ok(()),
-        _ if args.repair => Err(Failure::Unmet(format!("{errors} findings are errors that a repair does not mend"))),
-        _ => Err(Failure::Unmet(format!("{errors} findings are errors: `loom doctor --repair` rebuilds what is searched"))),
+}
+
+fn print(report: &Report, screen: &mut Screen) -> Result<(), Failure> {
+    for finding in &report.findings {
+        let severity = match finding.severity {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        screen.line(format!("{}: {}", screen.strong(severity), harmless(&finding.what)))?;
     }
+    for scope in &report.repaired {
+        screen.line(format!("rebuilt what is searched of {}", harmless(scope)))?;
+    }
+    let (documents, chunks) = (counted(report.documents, "document"), counted(report.chunks, "chunk"));
+    let verdict = if report.sound { "nothing is wrong" } else { "not sound" };
+    screen.line(format!("{verdict}: {documents} and {chunks} checked"))
 }

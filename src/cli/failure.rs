@@ -38,6 +38,16 @@ pub enum Failure {
         /// The HTTP status.
         status: u16,
     },
+    /// The folder is needed alone, and a server has it.
+    #[error(
+        "this needs the data folder to itself, and the server at {address} has it ({state}): stop it and try again"
+    )]
+    Served {
+        /// The server's base address.
+        address: String,
+        /// Whether it is ready.
+        state: &'static str,
+    },
     /// A file, a folder or standard input failed.
     #[error("{what}: {source}")]
     Io {
@@ -107,7 +117,9 @@ impl Failure {
             Self::Unmet(_) | Self::Output(_) => return None,
             Self::Usage(_) => Code::ValidationFailed,
             Self::NoFolder(_) => Code::NotFound,
-            Self::Open(_) | Self::NoAnswer { .. } | Self::NotLoom { .. } | Self::Io { .. } => Code::BackendUnavailable,
+            Self::Open(_) | Self::NoAnswer { .. } | Self::NotLoom { .. } | Self::Served { .. } | Self::Io { .. } => {
+                Code::BackendUnavailable
+            }
         };
         let retryable = matches!(self, Self::NoAnswer { .. });
         Some(json!({ "error": { "code": code, "message": self.to_string(), "retryable": retryable } }))

@@ -24,10 +24,8 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     let client = Client::open(global, &args.identity, Missing::Refuse)?;
     let mut answer = json!({});
     for source_uri in source::candidates(&args.source_uri)? {
-        answer = client.call(
-            "knowledge.get",
-            json!({ "source_uri": source_uri, "include_superseded": args.deleted }),
-        )?;
+        answer =
+            client.call("knowledge.get", json!({ "source_uri": source_uri, "include_superseded": args.deleted }))?;
         if answer["found"] == true {
             break;
         }

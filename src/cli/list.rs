@@ -71,7 +71,8 @@ fn print(row: &Value, index: usize, screen: &mut Screen) -> Result<(), Failure> 
     }
     let text = |name: &str| row[name].as_str().unwrap_or_default();
     let day = text("ingested_at").split('T').next().unwrap_or_default();
-    let mut facts = format!("{day}  revision {}  {}", row["revision"], counted(row["chunks"].as_u64().unwrap_or(0), "chunk"));
+    let mut facts =
+        format!("{day}  revision {}  {}", row["revision"], counted(row["chunks"].as_u64().unwrap_or(0), "chunk"));
     let tags: Vec<&str> = row["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !tags.is_empty() {
         facts.push_str("  tags: ");

@@ -50,7 +50,10 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     }
     if !args.sections.is_empty() && section.is_none() {
         let path = args.sections.join(" > ");
-        return Err(Failure::Unmet(format!("no section {path}: `loom outline {}` prints the sections", args.source_uri)));
+        return Err(Failure::Unmet(format!(
+            "no section {path}: `loom outline {}` prints the sections",
+            args.source_uri
+        )));
     }
     Ok(())
 }
@@ -63,7 +66,8 @@ fn print_tree(answer: &Value, screen: &mut Screen) -> Result<(), Failure> {
     let sections = answer["sections"].as_array().map(Vec::as_slice).unwrap_or_default();
     for section in sections {
         let depth = section["path"].as_array().map_or(0, Vec::len).saturating_sub(1);
-        let heading = section["title"].as_str().filter(|heading| !heading.is_empty()).unwrap_or("(before the first heading)");
+        let heading =
+            section["title"].as_str().filter(|heading| !heading.is_empty()).unwrap_or("(before the first heading)");
         let chars = counted(section["chars"].as_u64().unwrap_or_default(), "character");
         screen.line(format!("{}{heading}  {}", "  ".repeat(depth), screen.faint(&chars)))?;
     }

@@ -135,7 +135,10 @@ mod tests {
     #[test]
     fn a_place_reads_as_one_line_or_a_range() {
         assert_eq!(place(&json!({"kind": "lines", "start": 3, "end": 9})).as_deref(), Some("lines 3-9"));
-        assert_eq!(place(&json!({"kind": "key", "path": "a.b", "line_start": 4, "line_end": 4})).as_deref(), Some("line 4"));
+        assert_eq!(
+            place(&json!({"kind": "key", "path": "a.b", "line_start": 4, "line_end": 4})).as_deref(),
+            Some("line 4")
+        );
         assert_eq!(place(&Value::Null), None);
     }
 }

@@ -11,7 +11,11 @@ use super::failure::Failure;
 /// Symbolic links stay as they are named, so that a link that moves on (`current/`) keeps naming the same
 /// documents; only a path with `..` is resolved, since a `..` behind a link means the link's target.
 pub fn absolute(path: &Path) -> io::Result<PathBuf> {
-    if path.components().any(|component| component == Component::ParentDir) { path.canonicalize() } else { std::path::absolute(path) }
+    if path.components().any(|component| component == Component::ParentDir) {
+        path.canonicalize()
+    } else {
+        std::path::absolute(path)
+    }
 }
 
 /// `file://` and the absolute path, with `/` between its parts.

@@ -36,7 +36,10 @@ const EXTENSIONS: &[(&[&str], Format)] = &[
     (&["vtt", "srt"], Format::Other("subtitle")),
     (&["epub", "mobi"], Format::Other("e-book")),
     (&["eml", "mbox", "msg"], Format::Other("mail")),
-    (&["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg", "ico", "heic", "avif"], Format::Other("image")),
+    (
+        &["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg", "ico", "heic", "avif"],
+        Format::Other("image"),
+    ),
     (&["mp3", "wav", "flac", "ogg", "m4a", "mp4", "mov", "mkv", "webm", "avi"], Format::Other("audio and video")),
     (&["zip", "gz", "tgz", "bz2", "xz", "zst", "tar", "7z", "rar", "jar"], Format::Other("archive")),
     (&["tmp", "temp", "swp", "swo", "bak", "orig", "crdownload", "part"], Format::Leftover),

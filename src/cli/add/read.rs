@@ -12,6 +12,7 @@ use super::Label;
 use super::format::Format;
 use super::stored::Stored;
 use super::walk::{Found, What};
+use crate::chunk::{ChunkSettings, FRONT_MATTER_BYTES_MAX, cut};
 
 /// The metadata field that holds the hash of the file a document was read from.
 pub const FILE_HASH: &str = "file_sha256";
@@ -153,8 +154,12 @@ fn title(content: &str, name: &Path) -> String {
     name.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn front_matter_has_title(_content: &str) -> bool {
-    false
+/// Whether the document names itself. Only as much is cut as front matter may have.
+fn front_matter_has_title(content: &str) -> bool {
+    content.starts_with("---") && {
+        let start = &content[..content.floor_char_boundary(FRONT_MATTER_BYTES_MAX + 1)];
+        cut(start, ChunkSettings::default()).front_matter.is_some_and(|front_matter| front_matter.title.is_some())
+    }
 }
 
 /// The text of a file. A byte order mark names the encoding and is no part of the text; without one it is UTF-8, and

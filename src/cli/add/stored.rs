@@ -48,7 +48,13 @@ impl Stored {
                     file_hash: row["metadata"][FILE_HASH].as_str().map(str::to_owned),
                     title: text("title"),
                     description: text("description"),
-                    tags: row["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
+                    tags: row["tags"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                        .map(str::to_owned)
+                        .collect(),
                 };
                 stored.documents.insert(text("source_uri"), version);
             }
@@ -88,7 +94,8 @@ fn covering<'a>(source_uris: impl Iterator<Item = &'a str>) -> Vec<String> {
     }
     let (Some(first), Some(last)) = (prefixes.first(), prefixes.last()) else { return Vec::new() };
     // Of sorted texts, the first and the last differ soonest.
-    let common = first.char_indices().zip(last.chars()).find(|((_, a), b)| a != b).map_or(first.len(), |((at, _), _)| at);
+    let common =
+        first.char_indices().zip(last.chars()).find(|((_, a), b)| a != b).map_or(first.len(), |((at, _), _)| at);
     vec![first[..common.min(last.len())].to_owned()]
 }
 

@@ -19,7 +19,10 @@ pub struct Root {
 enum Origin {
     StandardInput,
     File(PathBuf),
-    Folder { absolute: PathBuf, shown: PathBuf },
+    Folder {
+        absolute: PathBuf,
+        shown: PathBuf,
+    },
     /// Named, and not there.
     Unreadable(PathBuf, String),
 }
@@ -82,9 +85,7 @@ fn root(path: &Path, source_uri: Option<&str>, prefix: Option<&str>) -> Result<R
     }
     let source_uri = match (source_uri, prefix) {
         (Some(source_uri), _) => source_uri.to_owned(),
-        (None, Some(prefix)) => {
-            prefix.to_owned() + &encoded(Path::new(absolute.file_name().unwrap_or_default()))
-        }
+        (None, Some(prefix)) => prefix.to_owned() + &encoded(Path::new(absolute.file_name().unwrap_or_default())),
         (None, None) => file_uri(&absolute),
     };
     Ok(Root { from: Origin::File(path.to_owned()), source_uri })
