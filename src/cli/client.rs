@@ -14,6 +14,7 @@ use crate::{Caller, Engine, OpenError};
 /// How long a command waits for another short-lived command to leave the folder.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_POLL: Duration = Duration::from_millis(40);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A batch of documents on a slow machine is the longest call there is.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
@@ -125,7 +126,9 @@ impl Remote {
     }
 
     fn is_up(&self) -> bool {
-        self.agent.get(format!("{}/healthz", self.base)).call().is_ok()
+        let probe =
+            self.agent.get(format!("{}/healthz", self.base)).config().timeout_global(Some(PROBE_TIMEOUT)).build();
+        probe.call().is_ok()
     }
 
     fn call(&self, op: &str, mut input: Map<String, Value>) -> Result<Value, Failure> {

@@ -17,7 +17,7 @@ pub enum Failure {
     #[error("{0}")]
     Refused(Refusal),
     /// The data folder could not be opened.
-    #[error("{0}")]
+    #[error("{}", cannot_open(.0))]
     Open(OpenError),
     /// A read of a folder in which nothing was ever stored.
     #[error("there is no data folder {} yet: store something with `loom add PATH`, or name another with --data", .0.display())]
@@ -140,5 +140,15 @@ impl From<Error> for Failure {
             tracing::error!(%cause, code = %error.code, "a call failed");
         }
         Self::Refused(Refusal { body: error.to_json() })
+    }
+}
+
+fn cannot_open(error: &OpenError) -> String {
+    match error {
+        OpenError::Locked { address: Some(address), .. } => format!("{error}, which says it serves on {address}"),
+        OpenError::Locked { address: None, .. } => {
+            format!("{error}: try again when that is done, or name another folder with --data")
+        }
+        other => other.to_string(),
     }
 }

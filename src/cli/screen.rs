@@ -159,3 +159,29 @@ pub fn grouped(count: u64) -> String {
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_is_wrapped_and_cut() {
+        let passage = "one two three four\n\n\n\nfive";
+        assert_eq!(wrap(passage, 9, 9), ["one two", "three", "four", "", "five"]);
+        assert_eq!(wrap(passage, 9, 5).len(), 5);
+        assert_eq!(wrap(passage, 9, 2), ["one two", "three …"]);
+        assert_eq!(wrap(&"x".repeat(30), 9, usize::MAX), ["x".repeat(30)], "an address stays whole");
+        assert_eq!(wrap("", 9, 2), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_stored_text_cannot_drive_the_terminal() {
+        assert_eq!(harmless("a\u{1b}[2Jb\tc\r"), "a\u{fffd}[2Jb\tc\u{fffd}");
+    }
+
+    #[test]
+    fn numbers_are_read_at_a_glance() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!((counted(1, "chunk"), counted(0, "chunk")), ("1 chunk".into(), "0 chunks".into()));
+    }
+}

@@ -69,19 +69,31 @@ pub struct Label {
     tags: Vec<String>,
 }
 
+impl Label {
+    /// Tags as the engine keeps them, so that they can be compared with stored ones.
+    fn tidy(mut self) -> Self {
+        for tag in &mut self.tags {
+            *tag = tag.trim().to_owned();
+        }
+        self
+    }
+}
+
 pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failure> {
     let started = Instant::now();
     if args.source_uri.is_some() && args.paths.len() > 1 {
         return Err(Failure::Usage("--source-uri names one document: give one file".into()));
     }
+    let label = args.label.tidy();
     let roots = walk::roots(&args.paths, args.source_uri.as_deref(), args.prefix.as_deref())?;
     let content_bytes_max = args.identity.config()?.documents.content_bytes_max;
     let client = Client::open(global, &args.identity, Missing::Create)?;
     let known = Stored::of(&client, &roots)?;
-    let reader = Reader { known: &known, label: &args.label, content_bytes_max, force: args.force };
+    let reader = Reader { known: &known, label: &label, content_bytes_max, force: args.force };
     let progress = progress_bar();
-    let tally = add(&client, roots, global.folder().ok(), &reader, &progress)?;
+    let added = add(&client, roots, global.folder().ok(), &reader, &progress);
     progress.finish_and_clear();
+    let tally = added?;
     client.close()?;
     tally.print(started.elapsed(), screen)?;
     tally.verdict()

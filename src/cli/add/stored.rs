@@ -28,7 +28,7 @@ struct Version {
 impl Stored {
     /// Asks for the documents below `roots`, page by page.
     pub fn of(client: &Client, roots: &[Root]) -> Result<Self, Failure> {
-        let prefixes = covering(roots.iter().map(|root| root.source_uri.as_str()).filter(|uri| !uri.is_empty()));
+        let prefixes = covering(roots.iter().filter_map(Root::prefix));
         let mut stored = Self::default();
         if prefixes.is_empty() {
             return Ok(stored);

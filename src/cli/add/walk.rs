@@ -9,22 +9,28 @@ use ignore::WalkBuilder;
 use crate::cli::failure::Failure;
 use crate::cli::source::{absolute, encoded, file_uri};
 
-/// A file or folder that the command line names, or standard input.
-pub struct Root {
-    from: Origin,
-    /// What a document's source URI starts with: all of it, or all but the path below the folder.
-    pub source_uri: String,
+/// What the command line names.
+pub enum Root {
+    /// Standard input.
+    StandardInput { source_uri: String },
+    /// A file.
+    File { path: PathBuf, source_uri: String },
+    /// A folder: its absolute path, as it was named, and what the source URIs of its files start with.
+    Folder { absolute: PathBuf, shown: PathBuf, source_uri: String },
+    /// Something that is not there, or cannot be looked at.
+    Unreadable { path: PathBuf, reason: String },
 }
 
-enum Origin {
-    StandardInput,
-    File(PathBuf),
-    Folder {
-        absolute: PathBuf,
-        shown: PathBuf,
-    },
-    /// Named, and not there.
-    Unreadable(PathBuf, String),
+impl Root {
+    /// What the source URIs of its documents start with; none when it has no documents.
+    pub fn prefix(&self) -> Option<&str> {
+        match self {
+            Self::StandardInput { source_uri } | Self::File { source_uri, .. } | Self::Folder { source_uri, .. } => {
+                Some(source_uri)
+            }
+            Self::Unreadable { .. } => None,
+        }
+    }
 }
 
 /// Something found.
@@ -60,35 +66,30 @@ fn root(path: &Path, source_uri: Option<&str>, prefix: Option<&str>) -> Result<R
     if path == Path::new("-") {
         let message = "standard input has no name: say what to store it under with --source-uri URI";
         let source_uri = source_uri.ok_or_else(|| Failure::Usage(message.into()))?.to_owned();
-        return Ok(Root { from: Origin::StandardInput, source_uri });
+        return Ok(Root::StandardInput { source_uri });
     }
     let looked_at = absolute(path).and_then(|absolute| fs::metadata(&absolute).map(|metadata| (absolute, metadata)));
     let (absolute, metadata) = match looked_at {
         Ok(looked_at) => looked_at,
-        Err(error) => {
-            let from = Origin::Unreadable(path.to_owned(), error.to_string());
-            return Ok(Root { from, source_uri: String::new() });
-        }
+        Err(error) => return Ok(Root::Unreadable { path: path.to_owned(), reason: error.to_string() }),
     };
-    if metadata.is_dir() {
-        if source_uri.is_some() {
-            return Err(Failure::Usage(format!(
-                "--source-uri names one document and {} is a folder: use --prefix",
-                path.display()
-            )));
-        }
-        let mut source_uri = prefix.map_or_else(|| file_uri(&absolute), str::to_owned);
-        if prefix.is_none() && !source_uri.ends_with('/') {
-            source_uri.push('/');
-        }
-        return Ok(Root { from: Origin::Folder { absolute, shown: path.to_owned() }, source_uri });
+    if !metadata.is_dir() {
+        let name = Path::new(absolute.file_name().unwrap_or_default());
+        let below_prefix = |prefix: &str| prefix.to_owned() + &encoded(name);
+        let source_uri = source_uri.map(str::to_owned).or_else(|| prefix.map(below_prefix));
+        return Ok(Root::File { path: path.to_owned(), source_uri: source_uri.unwrap_or_else(|| file_uri(&absolute)) });
     }
-    let source_uri = match (source_uri, prefix) {
-        (Some(source_uri), _) => source_uri.to_owned(),
-        (None, Some(prefix)) => prefix.to_owned() + &encoded(Path::new(absolute.file_name().unwrap_or_default())),
-        (None, None) => file_uri(&absolute),
+    if source_uri.is_some() {
+        let path = path.display();
+        return Err(Failure::Usage(format!("--source-uri names one document and {path} is a folder: use --prefix")));
+    }
+    let in_folder = || {
+        let folder = file_uri(&absolute);
+        if folder.ends_with('/') { folder } else { folder + "/" }
     };
-    Ok(Root { from: Origin::File(path.to_owned()), source_uri })
+    let source_uri = prefix.map_or_else(in_folder, str::to_owned);
+    let shown = if path == Path::new(".") { PathBuf::new() } else { path.to_owned() };
+    Ok(Root::Folder { absolute, shown, source_uri })
 }
 
 /// The files below the roots, in the order of the roots and of their names; each source URI once.
@@ -118,6 +119,26 @@ impl Walk {
             })
             .build();
         self.folder = Some((walk, absolute, shown, source_uri));
+    }
+
+    /// What the next root is itself, or nothing when it is a folder, which is then walked; the end when there is none.
+    fn next_root(&mut self) -> Option<Option<Found>> {
+        self.folder = None;
+        let (path, what) = match self.roots.pop_front()? {
+            Root::StandardInput { source_uri } => (PathBuf::from("-"), What::StandardInput(source_uri)),
+            Root::Unreadable { path, reason } => (path, What::Unreadable(reason)),
+            Root::File { path, source_uri } => {
+                // Opening a pipe would wait for whoever writes it.
+                let is_special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
+                let what = if is_special { What::Special } else { What::File(path.clone(), source_uri) };
+                (path, what)
+            }
+            Root::Folder { absolute, shown, source_uri } => {
+                self.enter(absolute, shown, source_uri);
+                return Some(None);
+            }
+        };
+        Some(Some(Found { shown: path.display().to_string(), named: true, what }))
     }
 
     /// The next entry of the folder being walked that is no folder itself.
@@ -156,23 +177,10 @@ impl Iterator for Walk {
         loop {
             let found = match self.next_inside() {
                 Some(found) => found,
-                None => {
-                    self.folder = None;
-                    let root = self.roots.pop_front()?;
-                    let (shown, what) = match root.from {
-                        Origin::StandardInput => ("-".to_owned(), What::StandardInput(root.source_uri)),
-                        Origin::File(path) => match fs::metadata(&path) {
-                            Ok(metadata) if !metadata.is_file() => (path.display().to_string(), What::Special),
-                            _ => (path.display().to_string(), What::File(path, root.source_uri)),
-                        },
-                        Origin::Unreadable(path, reason) => (path.display().to_string(), What::Unreadable(reason)),
-                        Origin::Folder { absolute, shown } => {
-                            self.enter(absolute, shown, root.source_uri);
-                            continue;
-                        }
-                    };
-                    Found { shown, named: true, what }
-                }
+                None => match self.next_root()? {
+                    Some(found) => found,
+                    None => continue,
+                },
             };
             let repeated = match &found.what {
                 What::File(_, source_uri) | What::StandardInput(source_uri) => !self.seen.insert(source_uri.clone()),
