@@ -155,10 +155,12 @@ impl Remote {
             .limit(ANSWER_BYTES_MAX)
             .read_json()
             .map_err(|_| self.not_loom(status.as_u16()))?;
-        match body {
-            Value::Object(answer) if status.is_success() => Ok(Value::Object(without_ignored(answer, &filled))),
-            other => Err(Refusal::of_answer(other).map_or_else(|| self.not_loom(status.as_u16()), Failure::Refused)),
+        if status.is_success()
+            && let Value::Object(answer) = body
+        {
+            return Ok(Value::Object(without_ignored(answer, &filled)));
         }
+        Err(Refusal::of_answer(body).map_or_else(|| self.not_loom(status.as_u16()), Failure::Refused))
     }
 
     fn no_answer(&self, error: &ureq::Error) -> Failure {

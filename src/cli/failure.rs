@@ -149,6 +149,6 @@ fn cannot_open(error: &OpenError) -> String {
         OpenError::Locked { address: None, .. } => {
             format!("{error}: try again when that is done, or name another folder with --data")
         }
-        other => other.to_string(),
+        OpenError::Other(_) => error.to_string(),
     }
 }

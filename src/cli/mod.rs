@@ -75,7 +75,7 @@ pub fn main() -> ExitCode {
 fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Failure> {
     match command {
         Command::Add(args) => add::run(global, args, screen),
-        Command::Search(args) => search::run(global, args, screen),
+        Command::Search(args) => search::run(global, &args, screen),
         Command::Get(args) => get::run(global, &args, screen),
         Command::Outline(args) => outline::run(global, &args, screen),
         Command::List(args) => list::run(global, &args, screen),

@@ -50,9 +50,9 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     let why = match answer["reason"].as_str().unwrap_or_default() {
         "not_found" => return Err(not_found(&args.source_uri)),
         "live" => "it is not deleted".to_owned(),
-        "revision_mismatch" => match &answer["revision"] {
-            serde_json::Value::Null => "it has another revision than --if-revision says".to_owned(),
-            revision => format!("it has revision {revision}, not the one that --if-revision names"),
+        "revision_mismatch" => match answer["revision"].as_u64() {
+            None => "it has another revision than --if-revision says".to_owned(),
+            Some(revision) => format!("it has revision {revision}, not the one that --if-revision names"),
         },
         "expired" => "it was deleted too long ago".to_owned(),
         "not_restorable" => "its stored version cannot be brought back: add it again".to_owned(),

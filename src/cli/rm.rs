@@ -30,7 +30,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
     let mut deleted = Vec::new();
     let mut absent = Vec::new();
     for batch in arguments.chunks(BATCH) {
-        let exact = delete(&client, batch.iter().map(String::as_str).collect())?;
+        let exact = delete(&client, &batch.iter().map(String::as_str).collect::<Vec<_>>())?;
         let mut others = Vec::new();
         for (argument, result) in batch.iter().zip(exact) {
             if result["deleted"] == true {
@@ -44,7 +44,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
         }
         others.sort_by(|a, b| a.1.cmp(&b.1));
         others.dedup_by(|a, b| a.1 == b.1);
-        let results = delete(&client, others.iter().map(|(_, other)| other.as_str()).collect())?;
+        let results = delete(&client, &others.iter().map(|(_, other)| other.as_str()).collect::<Vec<_>>())?;
         for ((argument, _), result) in others.iter().zip(results) {
             if result["deleted"] == true {
                 deleted.push(result);
@@ -75,7 +75,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
 }
 
 /// One result for each of `source_uris`, in their order.
-fn delete(client: &Client, source_uris: Vec<&str>) -> Result<Vec<Value>, Failure> {
+fn delete(client: &Client, source_uris: &[&str]) -> Result<Vec<Value>, Failure> {
     if source_uris.is_empty() {
         return Ok(Vec::new());
     }

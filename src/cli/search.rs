@@ -56,7 +56,7 @@ impl Mode {
     }
 }
 
-pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failure> {
+pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Failure> {
     let client = Client::open(global, &args.identity, Missing::Refuse)?;
     let mut input = json!({
         "query": args.query.join(" "), "top_k": args.top_k, "search_mode": args.mode.as_str(),

@@ -12,11 +12,19 @@ use crate::Config;
 /// The options that every command takes.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Global {
-    /// The data folder [env: LOOM_DATA] [default: the platform's folder for application data]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help = "The data folder [env: LOOM_DATA] [default: the platform's folder for application data]"
+    )]
     pub data: Option<PathBuf>,
-    /// Use the server at this address instead of a folder [env: LOOM_BASE_URL; its key: LOOM_API_KEY]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        help = "Use the server at this address instead of a folder [env: LOOM_BASE_URL; its key: LOOM_API_KEY]"
+    )]
     pub server: Option<String>,
     /// Print one JSON document
     #[arg(long, global = true)]

@@ -11,8 +11,7 @@ mod tally;
 mod walk;
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Instant;
 
@@ -115,7 +114,7 @@ fn add(
             let (send, walk) = (send.clone(), &walk);
             scope.spawn(move || {
                 // The lock is held for one step of the walk; a reader that panicked leaves a walk that still works.
-                while let Some(found) = { walk.lock().unwrap_or_else(|broken| broken.into_inner()).next() } {
+                while let Some(found) = { walk.lock().unwrap_or_else(PoisonError::into_inner).next() } {
                     if send.send(reader.read(found)).is_err() {
                         return;
                     }

@@ -121,26 +121,6 @@ impl Walk {
         self.folder = Some((walk, absolute, shown, source_uri));
     }
 
-    /// What the next root is itself, or nothing when it is a folder, which is then walked; the end when there is none.
-    fn next_root(&mut self) -> Option<Option<Found>> {
-        self.folder = None;
-        let (path, what) = match self.roots.pop_front()? {
-            Root::StandardInput { source_uri } => (PathBuf::from("-"), What::StandardInput(source_uri)),
-            Root::Unreadable { path, reason } => (path, What::Unreadable(reason)),
-            Root::File { path, source_uri } => {
-                // Opening a pipe would wait for whoever writes it.
-                let is_special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
-                let what = if is_special { What::Special } else { What::File(path.clone(), source_uri) };
-                (path, what)
-            }
-            Root::Folder { absolute, shown, source_uri } => {
-                self.enter(absolute, shown, source_uri);
-                return Some(None);
-            }
-        };
-        Some(Some(Found { shown: path.display().to_string(), named: true, what }))
-    }
-
     /// The next entry of the folder being walked that is no folder itself.
     fn next_inside(&mut self) -> Option<Found> {
         let (walk, absolute, shown_root, source_uri) = self.folder.as_mut()?;
@@ -148,8 +128,10 @@ impl Walk {
             let entry = match walk.next()? {
                 Ok(entry) => entry,
                 Err(error) => {
+                    let below = place(&error).and_then(|path| path.strip_prefix(&*absolute).ok());
+                    let shown = below.map_or_else(|| shown_root.clone(), |below| shown_root.join(below));
                     let what = What::Unreadable(reason(&error));
-                    return Some(Found { shown: shown_root.display().to_string(), named: false, what });
+                    return Some(Found { shown: shown.display().to_string(), named: false, what });
                 }
             };
             let Some(kind) = entry.file_type() else { continue };
@@ -175,12 +157,19 @@ impl Iterator for Walk {
 
     fn next(&mut self) -> Option<Found> {
         loop {
-            let found = match self.next_inside() {
-                Some(found) => found,
-                None => match self.next_root()? {
-                    Some(found) => found,
-                    None => continue,
-                },
+            let found = if let Some(found) = self.next_inside() {
+                found
+            } else {
+                self.folder = None;
+                match self.roots.pop_front()? {
+                    Root::Folder { absolute, shown, source_uri } => {
+                        self.enter(absolute, shown, source_uri);
+                        continue;
+                    }
+                    Root::File { path, source_uri } => named(&path.clone(), file(path, source_uri)),
+                    Root::StandardInput { source_uri } => named(Path::new("-"), What::StandardInput(source_uri)),
+                    Root::Unreadable { path, reason } => named(&path, What::Unreadable(reason)),
+                }
             };
             let repeated = match &found.what {
                 What::File(_, source_uri) | What::StandardInput(source_uri) => !self.seen.insert(source_uri.clone()),
@@ -190,6 +179,27 @@ impl Iterator for Walk {
                 return Some(found);
             }
         }
+    }
+}
+
+fn named(path: &Path, what: What) -> Found {
+    Found { shown: path.display().to_string(), named: true, what }
+}
+
+/// A file that the command line names. A pipe is told apart, since opening one waits for whoever writes it.
+fn file(path: PathBuf, source_uri: String) -> What {
+    let is_special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
+    if is_special { What::Special } else { What::File(path, source_uri) }
+}
+
+/// The path that an error of the walk is about.
+fn place(error: &ignore::Error) -> Option<&Path> {
+    if let ignore::Error::WithPath { path, .. } = error {
+        Some(path)
+    } else if let ignore::Error::WithDepth { err, .. } = error {
+        place(err)
+    } else {
+        None
     }
 }
 
