@@ -1,0 +1,189 @@
+//! Calls operations on a folder, or through the server that holds it.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use ureq::Agent;
+
+use super::failure::{Failure, Refusal};
+use super::settings::{Global, Identity, Place, setting};
+use crate::{Caller, Engine, OpenError};
+
+/// How long a command waits for another short-lived command to leave the folder.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const LOCK_POLL: Duration = Duration::from_millis(40);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A batch of documents on a slow machine is the longest call there is.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
+/// The largest answer read into memory; no operation's documented limits add up to more.
+const ANSWER_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// What a command does when the folder is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Makes it: the command writes.
+    Create,
+    /// Says that nothing was stored yet: the command reads.
+    Refuse,
+}
+
+/// The engine behind a command.
+pub enum Client {
+    /// In this process.
+    Local(Engine),
+    /// In a server's.
+    Http(Remote),
+}
+
+/// A server, as a client sees it.
+pub struct Remote {
+    base: String,
+    agent: Agent,
+    key: Option<String>,
+    identity: Identity,
+}
+
+impl Client {
+    /// Opens the folder, or connects to the server that holds it or that the settings name.
+    ///
+    /// A folder that another command holds is waited for a few seconds.
+    pub fn open(global: &Global, identity: &Identity, missing: Missing) -> Result<Self, Failure> {
+        match global.place()? {
+            Place::Server(base) => Ok(Self::Http(Remote::new(&base, identity))),
+            Place::Folder(folder) if missing == Missing::Refuse && !folder.exists() => Err(Failure::NoFolder(folder)),
+            Place::Folder(folder) => Self::open_folder(&folder, identity),
+        }
+    }
+
+    fn open_folder(folder: &Path, identity: &Identity) -> Result<Self, Failure> {
+        let config = identity.config()?;
+        let deadline = Instant::now() + LOCK_WAIT;
+        loop {
+            let locked = match Engine::open(folder, config.clone()) {
+                Ok(engine) => return Ok(Self::Local(engine)),
+                Err(locked @ OpenError::Locked { .. }) => locked,
+                Err(other) => return Err(Failure::Open(other)),
+            };
+            if let OpenError::Locked { address: Some(address), .. } = &locked {
+                let remote = Remote::new(address, identity);
+                if remote.is_up() {
+                    return Ok(Self::Http(remote));
+                }
+            }
+            if Instant::now() >= deadline {
+                return Err(Failure::Open(locked));
+            }
+            thread::sleep(LOCK_POLL);
+        }
+    }
+
+    /// Calls an operation; `input` is a JSON object.
+    pub fn call(&self, op: &str, input: Value) -> Result<Value, Failure> {
+        let Value::Object(input) = input else {
+            return Err(Failure::Usage("the input of an operation is a JSON object".into()));
+        };
+        match self {
+            Self::Local(engine) => Ok(engine.call(&Caller::local(), op, input)?.output),
+            Self::Http(remote) => remote.call(op, input),
+        }
+    }
+
+    /// Leaves the folder in order.
+    pub fn close(self) -> Result<(), Failure> {
+        match self {
+            Self::Local(engine) => Ok(engine.close()?),
+            Self::Http(_) => Ok(()),
+        }
+    }
+}
+
+impl Remote {
+    fn new(base: &str, identity: &Identity) -> Self {
+        let base = base.trim_end_matches('/');
+        let base = if base.contains("://") { base.to_owned() } else { format!("http://{base}") };
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_recv_response(Some(ANSWER_TIMEOUT));
+        let config = if is_loopback(&base) { config.proxy(None) } else { config };
+        let agent = config.build().new_agent();
+        Self { base, agent, key: setting("LOOM_API_KEY"), identity: identity.clone() }
+    }
+
+    /// The server's base address.
+    pub fn address(&self) -> &str {
+        &self.base
+    }
+
+    /// What `GET /readyz` says, ready or not.
+    pub fn readiness(&self) -> Result<Value, Failure> {
+        let mut response = self.agent.get(format!("{}/readyz", self.base)).call().map_err(|e| self.no_answer(&e))?;
+        response.body_mut().read_json().map_err(|_| self.not_loom(response.status().as_u16()))
+    }
+
+    fn is_up(&self) -> bool {
+        let probe =
+            self.agent.get(format!("{}/healthz", self.base)).config().timeout_global(Some(PROBE_TIMEOUT)).build();
+        probe.call().is_ok()
+    }
+
+    fn call(&self, op: &str, mut input: Map<String, Value>) -> Result<Value, Failure> {
+        // The name becomes part of an address: one that could lead elsewhere is no operation.
+        if !op.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')) {
+            return Err(Failure::Usage(format!("{op:?} is no operation: `loom call --help` shows how to name one")));
+        }
+        let mut filled = Vec::new();
+        for (name, value) in self.identity.fields() {
+            if input.get(name).is_none_or(|given| given.is_null() || given == "") {
+                input.insert(name.into(), value.into());
+                filled.push(name);
+            }
+        }
+        let mut request = self.agent.post(format!("{}/v1/{op}", self.base));
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let mut response = request.send_json(Value::Object(input)).map_err(|error| self.no_answer(&error))?;
+        let status = response.status();
+        let body: Value = response
+            .body_mut()
+            .with_config()
+            .limit(ANSWER_BYTES_MAX)
+            .read_json()
+            .map_err(|_| self.not_loom(status.as_u16()))?;
+        if status.is_success()
+            && let Value::Object(answer) = body
+        {
+            return Ok(Value::Object(without_ignored(answer, &filled)));
+        }
+        Err(Refusal::of_answer(body).map_or_else(|| self.not_loom(status.as_u16()), Failure::Refused))
+    }
+
+    fn no_answer(&self, error: &ureq::Error) -> Failure {
+        Failure::NoAnswer { address: self.base.clone(), reason: error.to_string() }
+    }
+
+    fn not_loom(&self, status: u16) -> Failure {
+        Failure::NotLoom { address: self.base.clone(), status }
+    }
+}
+
+/// Takes the identity that was filled in here out of what the server ignored, as the engine does with its own.
+fn without_ignored(mut answer: Map<String, Value>, filled: &[&str]) -> Map<String, Value> {
+    if let Some(Value::Array(ignored)) = answer.get_mut("ignored_args") {
+        ignored.retain(|name| !filled.iter().any(|filled| name == filled));
+        if ignored.is_empty() {
+            answer.remove("ignored_args");
+        }
+    }
+    answer
+}
+
+fn is_loopback(base: &str) -> bool {
+    let host = base.split_once("://").map_or(base, |(_, rest)| rest);
+    host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]")
+}

@@ -1,0 +1,101 @@
+//! The command line: every command works on a data folder, or through the server that holds it.
+
+mod add;
+mod call;
+mod client;
+mod completions;
+mod demo;
+mod doctor;
+mod failure;
+mod get;
+mod list;
+mod outline;
+mod restore;
+mod rm;
+mod screen;
+mod search;
+mod serve;
+mod settings;
+mod source;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use failure::Failure;
+use screen::Screen;
+use settings::Global;
+
+/// Keeps documents in one folder and finds passages in them, offline.
+#[derive(Parser)]
+#[command(name = "loom", version, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Add(add::Args),
+    Search(search::Args),
+    Get(get::Args),
+    Outline(outline::Args),
+    List(list::Args),
+    Rm(rm::Args),
+    Restore(restore::Args),
+    Serve(serve::Args),
+    Call(call::Args),
+    Doctor(doctor::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+}
+
+/// Runs the command that the process was started with.
+///
+/// The status is 0 when it is done, 1 when it failed and 2 when it was used wrongly. The result goes to standard
+/// output, everything else to standard error. A reader that stops reading the output early is no failure.
+pub fn main() -> ExitCode {
+    let Cli { global, command } = Cli::parse();
+    let level = if matches!(command, Command::Serve(_)) { "info" } else { "error" };
+    let filter = EnvFilter::try_from_env("LOOM_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let mut screen = Screen::stdout(global.json);
+    let done = run(&global, command, &mut screen);
+    match done.and_then(|()| screen.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(failure) => report(&failure, &mut screen),
+    }
+}
+
+fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Failure> {
+    match command {
+        Command::Add(args) => add::run(global, args, screen),
+        Command::Search(args) => search::run(global, &args, screen),
+        Command::Get(args) => get::run(global, &args, screen),
+        Command::Outline(args) => outline::run(global, &args, screen),
+        Command::List(args) => list::run(global, &args, screen),
+        Command::Rm(args) => rm::run(global, args, screen),
+        Command::Restore(args) => restore::run(global, &args, screen),
+        Command::Serve(args) => serve::run(global, &args, screen),
+        Command::Call(args) => call::run(global, &args, screen),
+        Command::Doctor(args) => doctor::run(global, &args, screen),
+        Command::Demo(args) => demo::run(&args, screen),
+        Command::Completions(args) => completions::run(&args, screen),
+    }
+}
+
+fn report(failure: &Failure, screen: &mut Screen) -> ExitCode {
+    let printed = match failure.to_json() {
+        Some(error) if screen.is_json() => screen.json(&error).and_then(|()| screen.flush()),
+        _ => screen.flush(),
+    };
+    tracing::debug!(?failure, ?printed, "failed");
+    // Standard error is the last place to say it: when that is closed too, the status alone tells.
+    let _ = io::Write::write_all(&mut io::stderr(), format!("error: {failure}\n").as_bytes());
+    ExitCode::from(if matches!(failure, Failure::Usage(_)) { 2 } else { 1 })
+}

@@ -1,0 +1,144 @@
+//! `loom search`: finds passages.
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::client::{Client, Missing};
+use super::failure::Failure;
+use super::screen::{Screen, WIDTH, harmless, wrap};
+use super::settings::{Global, Identity};
+
+/// How many lines of a passage are shown unless it is asked for whole.
+const PASSAGE_LINES: usize = 8;
+
+/// Find passages
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to find, in plain words
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// How many passages
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 5)]
+    top_k: u32,
+    /// By words and meaning, by meaning, or by words
+    #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
+    mode: Mode,
+    /// Only documents with this tag; any of them when repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only documents whose source URI starts so; any of them when repeated
+    #[arg(long = "prefix", value_name = "URI")]
+    prefixes: Vec<String>,
+    /// Search this namespace too
+    #[arg(long = "also", value_name = "NAME")]
+    also: Vec<String>,
+    /// Print passages whole
+    #[arg(long)]
+    full: bool,
+    #[command(flatten)]
+    identity: Identity,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    Hybrid,
+    Semantic,
+    Lexical,
+}
+
+impl Mode {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::Semantic => "semantic",
+            Self::Lexical => "lexical",
+        }
+    }
+}
+
+pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Failure> {
+    let client = Client::open(global, &args.identity, Missing::Refuse)?;
+    let mut input = json!({
+        "query": args.query.join(" "), "top_k": args.top_k, "search_mode": args.mode.as_str(),
+        "tags": args.tags, "uri_prefix": args.prefixes, "namespace_scope": "this",
+    });
+    if !args.also.is_empty() {
+        input["namespaces"] = json!(args.also);
+    }
+    let answer = client.call("knowledge.search", input)?;
+    client.close()?;
+    if screen.is_json() {
+        return screen.json(&answer);
+    }
+    let hits = answer["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (index, hit) in hits.iter().enumerate() {
+        print_hit(hit, index + 1, if args.full { usize::MAX } else { PASSAGE_LINES }, screen)?;
+    }
+    if hits.is_empty() {
+        screen.line(screen.faint("no passage found"))?;
+    }
+    for skipped in answer["namespaces_skipped"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        screen.line(screen.faint(&format!("the namespace {skipped} was not searched")))?;
+    }
+    Ok(())
+}
+
+/// Prints a hit: what it is, where it is from, and its passage.
+pub fn print_hit(hit: &Value, rank: usize, lines_max: usize, screen: &mut Screen) -> Result<(), Failure> {
+    let text = |name: &str| hit[name].as_str().unwrap_or_default();
+    let title = if text("title").is_empty() { text("source_uri") } else { text("title") };
+    let section = text("section");
+    let heading = if section.is_empty() { String::new() } else { format!("  {}", harmless(section)) };
+    screen.line(format!("{rank}. {}{heading}", screen.strong(title)))?;
+    screen.line(format!("   {}", screen.faint(&citation(hit))))?;
+    for line in wrap(text("content"), WIDTH - 3, lines_max) {
+        screen.line(if line.is_empty() { line } else { format!("   {line}") })?;
+    }
+    screen.line("")
+}
+
+/// Where a hit is from and how well it matches, in one line.
+fn citation(hit: &Value) -> String {
+    let mut parts = vec![hit["source_uri"].as_str().unwrap_or_default().to_owned()];
+    parts.extend(place(&hit["locator"]));
+    parts.push(format!("revision {}", hit["revision"]));
+    if let Some(score) = hit["score"].as_f64() {
+        parts.push(format!("score {score:.3}"));
+    }
+    if let Some(similarity) = hit["similarity"].as_f64() {
+        parts.push(format!("similarity {similarity:.2}"));
+    }
+    parts.join("  ")
+}
+
+/// The place of a passage in its source: `lines 3-9`.
+fn place(locator: &Value) -> Option<String> {
+    let (first, last) = match locator["kind"].as_str()? {
+        "key" => ("line_start", "line_end"),
+        _ => ("start", "end"),
+    };
+    let (first, last) = (locator[first].as_u64()?, locator[last].as_u64()?);
+    let unit = match locator["kind"].as_str()? {
+        "lines" | "key" => "line",
+        "pages" => "page",
+        "slides" => "slide",
+        "rows" => "row",
+        other => other,
+    };
+    Some(if first == last { format!("{unit} {first}") } else { format!("{unit}s {first}-{last}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_reads_as_one_line_or_a_range() {
+        assert_eq!(place(&json!({"kind": "lines", "start": 3, "end": 9})).as_deref(), Some("lines 3-9"));
+        assert_eq!(
+            place(&json!({"kind": "key", "path": "a.b", "line_start": 4, "line_end": 4})).as_deref(),
+            Some("line 4")
+        );
+        assert_eq!(place(&Value::Null), None);
+    }
+}
