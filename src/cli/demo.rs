@@ -15,12 +15,17 @@ use super::search::print_hit;
 use crate::{Config, Engine};
 
 /// The documents are in the binary, since it may run anywhere.
-const DOCUMENTS: &[(&str, &str)] = &[("README.md", include_str!("../../README.md"))];
+const DOCUMENTS: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../README.md")),
+    ("ARCHITECTURE.md", include_str!("../../ARCHITECTURE.md")),
+    ("CHANGELOG.md", include_str!("../../CHANGELOG.md")),
+    ("docs/decisions.md", include_str!("../../docs/decisions.md")),
+];
 
 const QUESTIONS: [&str; 3] = [
-    "What does a command do when a server already has the data folder?",
     "How do I search over HTTP?",
-    "Which files does loom add leave out?",
+    "What happens to search when the index files are deleted?",
+    "Why is redb the storage backend?",
 ];
 
 /// How many passages answer a question, and how many lines of each are shown.
