@@ -25,7 +25,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
 const QUESTIONS: [&str; 3] = [
     "How do I search over HTTP?",
     "What happens to search when the index files are deleted?",
-    "Why is redb the storage backend?",
+    "Which files does loom add leave out of a folder?",
 ];
 
 /// How many passages answer a question, and how many lines of each are shown.
@@ -105,7 +105,8 @@ fn store(client: &Client) -> Result<(u64, f64), Failure> {
 /// Asks one question and prints the passages found.
 fn ask(client: &Client, question: &str, screen: &mut Screen) -> Result<Value, Failure> {
     let started = Instant::now();
-    let mut answer = client.call("knowledge.search", json!({ "query": question, "top_k": TOP_K }))?;
+    let mut answer =
+        client.call("knowledge.search", json!({ "query": question, "top_k": TOP_K, "narrow_spans": true }))?;
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;
     let results = answer["results"].take();
     let hits = results.as_array().map(Vec::as_slice).unwrap_or_default();
