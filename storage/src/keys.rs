@@ -11,10 +11,12 @@ const NAME_BYTES_MAX: usize = 128;
 
 /// Whether `scope` may be written to.
 pub(crate) fn is_valid(scope: &Scope) -> bool {
-    [&scope.org, &scope.namespace].into_iter().all(|name| {
-        (1..=NAME_BYTES_MAX).contains(&name.len())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    })
+    is_name(&scope.org) && is_name(&scope.namespace)
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
 /// The prefix of all rows of a scope; of a scope that nothing can be written to, a prefix that no row has.
@@ -31,8 +33,11 @@ pub(crate) fn scope(scope: &Scope) -> Vec<u8> {
     key
 }
 
-/// The prefix of all scopes of a tenant.
+/// The prefix of all scopes of a tenant; of what cannot be a tenant's name, a prefix that no row has.
 pub(crate) fn org(org: &str) -> Vec<u8> {
+    if !is_name(org) {
+        return vec![0xff];
+    }
     let mut key = org.as_bytes().to_vec();
     key.push(0);
     key

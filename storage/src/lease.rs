@@ -88,7 +88,8 @@ impl Lease {
         }
     }
 
-    /// What holds as long as nobody else wrote the lease; put into every batch of the work done under it.
+    /// What holds as long as nobody wrote the lease since, its renewal included; put into every batch of the work done
+    /// under it.
     pub fn precondition(&self) -> Precondition {
         Precondition::Record { key: self.key.clone(), changed: Some(self.changed) }
     }

@@ -205,9 +205,9 @@ pub struct Head {
 pub struct NamespaceRow {
     /// Its name.
     pub scope: Scope,
-    /// When its first write came.
+    /// When its first version came.
     pub created_at: Timestamp,
-    /// The last commit that touched it.
+    /// The last commit that wrote anything to it.
     pub last_seq: Seq,
     /// Live documents.
     pub documents: u64,

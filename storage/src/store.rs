@@ -72,7 +72,7 @@ pub trait Snapshot: Send + Sync {
     /// The last commit that it shows.
     fn seq(&self) -> Seq;
 
-    /// A namespace's row; `None` when nothing was ever written there.
+    /// A namespace's row; `None` when no version was ever written there (vectors and blobs alone make no namespace).
     fn namespace(&self, scope: &Scope) -> Result<Option<NamespaceRow>, Error>;
 
     /// The namespaces of a tenant (every tenant's for `None`), in order.

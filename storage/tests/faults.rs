@@ -126,16 +126,18 @@ struct Machine {
     blobs: Arc<Mutex<File>>,
     operations_left: Arc<AtomicU64>,
     error: ErrorKind,
+    quick_repair: bool,
 }
 
 impl Machine {
-    fn new(main: File, blobs: File, operations: u64, error: ErrorKind) -> Self {
+    fn new(main: File, blobs: File, operations: u64, error: ErrorKind, quick_repair: bool) -> Self {
         Self {
             folder: tempfile::tempdir().expect("a temporary folder"),
             main: Arc::new(Mutex::new(main)),
             blobs: Arc::new(Mutex::new(blobs)),
             operations_left: Arc::new(AtomicU64::new(operations)),
             error,
+            quick_repair,
         }
     }
 
@@ -145,7 +147,9 @@ impl Machine {
             operations_left: Arc::clone(&self.operations_left),
             error: self.error,
         };
-        RedbStore::open_with_backends(self.folder.path(), &RedbOptions::default(), disk(&self.main), disk(&self.blobs))
+        let quick_repair_from_bytes = if self.quick_repair { 0 } else { u64::MAX };
+        let options = RedbOptions { quick_repair_from_bytes, ..RedbOptions::default() };
+        RedbStore::open_with_backends(self.folder.path(), &options, disk(&self.main), disk(&self.blobs))
     }
 }
 
@@ -213,7 +217,7 @@ fn check(store: &RedbStore, done: &Acknowledged) {
 
 /// Two files that were made before the disk began to fail.
 fn made() -> (File, File) {
-    let machine = Machine::new(File::default(), File::default(), BUDGET, ErrorKind::Other);
+    let machine = Machine::new(File::default(), File::default(), BUDGET, ErrorKind::Other, true);
     drop(machine.open().expect("it opens"));
     let files = (machine.main.lock().clone(), machine.blobs.lock().clone());
     (files.0.after_power_loss(Lost::Nothing), files.1.after_power_loss(Lost::Nothing))
@@ -221,8 +225,18 @@ fn made() -> (File, File) {
 
 #[test]
 fn what_was_acknowledged_survives_a_failure_at_every_operation() {
+    fail_at_every_operation(false);
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_failure_at_every_operation_of_quickly_repaired_commits() {
+    fail_at_every_operation(true);
+}
+
+fn fail_at_every_operation(quick_repair: bool) {
     let made = made();
-    let machine = |operations| Machine::new(made.0.clone(), made.1.clone(), operations, ErrorKind::Other);
+    let other = ErrorKind::Other;
+    let machine = |operations| Machine::new(made.0.clone(), made.1.clone(), operations, other, quick_repair);
     let healthy = machine(BUDGET);
     work(&healthy.open().expect("it opens"), &mut Acknowledged::default()).expect("nothing fails");
     let operations = BUDGET - healthy.operations_left.load(Ordering::SeqCst);
@@ -238,7 +252,7 @@ fn what_was_acknowledged_survives_a_failure_at_every_operation() {
         for lost in [Lost::Nothing, Lost::Everything, Lost::EveryOther] {
             let (main, blobs) = (failing.main.lock().clone(), failing.blobs.lock().clone());
             let (main, blobs) = (main.after_power_loss(lost), blobs.after_power_loss(lost));
-            let after = Machine::new(main, blobs, BUDGET, ErrorKind::Other);
+            let after = Machine::new(main, blobs, BUDGET, other, quick_repair);
             let store = after.open().unwrap_or_else(|error| panic!("operation {failing_at}, {lost:?}: {error}"));
             check(&store, &done);
         }
@@ -247,8 +261,11 @@ fn what_was_acknowledged_survives_a_failure_at_every_operation() {
 
 #[test]
 fn a_full_disk_is_named() {
-    let machine = Machine::new(File::default(), File::default(), 60, ErrorKind::StorageFull);
+    let machine = Machine::new(File::default(), File::default(), 60, ErrorKind::StorageFull, true);
     let store = machine.open().expect("it opens");
     let error = work(&store, &mut Acknowledged::default()).expect_err("the disk is full");
     assert!(matches!(error, Error::Backend { disk_full: true, .. }), "{error:?}");
+    store.snapshot().expect("what is stored can be read");
+    let error = store.commit(sample::batch([])).expect_err("it is to be opened again");
+    assert!(matches!(error, Error::Backend { .. }), "{error:?}");
 }

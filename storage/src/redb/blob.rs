@@ -77,7 +77,7 @@ impl BlobFile {
 
     /// Removes the pieces of uploads that were cut off.
     pub(super) fn remove_unfinished(&self) -> Result<(), Error> {
-        let transaction = begin_durable(&self.database)?;
+        let transaction = begin_durable(&self.database, true)?;
         let uploads = {
             let unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
             let rows = unfinished.iter().map_err(failed)?;
@@ -241,7 +241,7 @@ impl Writer {
     fn store_blob(&mut self) -> Result<(BlobHash, u64), Error> {
         let hash = Hash(std::mem::take(&mut self.hasher).finalize().into());
         let key = keys::hash(&self.scope, &hash);
-        let transaction = begin_durable(&self.inner.blobs.database)?;
+        let transaction = begin_durable(&self.inner.blobs.database, true)?;
         let known = {
             let blobs = transaction.open_table(BLOBS).map_err(failed)?;
             blobs.get(key.as_slice()).map_err(failed)?.is_some()
@@ -335,5 +335,45 @@ impl Seek for Reader {
 impl BlobReader for Reader {
     fn size(&self) -> u64 {
         self.blob.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redb::ReadableTableMetadata as _;
+
+    use super::*;
+    use crate::redb::{RedbOptions, RedbStore};
+    use crate::store::Store as _;
+
+    fn pieces(store: &RedbStore) -> u64 {
+        let transaction = store.inner.blobs.database.begin_read().expect("a transaction");
+        transaction.open_table(PIECES).expect("a table").len().expect("a number")
+    }
+
+    #[test]
+    fn pieces_that_belong_to_no_blob_are_removed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let open = |folder: &std::path::Path| RedbStore::open(folder, &RedbOptions::default()).expect("it opens");
+        let store = open(folder.path());
+        let scope = Scope::new("org", "notes");
+        let writer = |bytes: &[u8]| {
+            let mut writer = store.write_blob(&scope).expect("a writer");
+            writer.write(bytes).expect("it is written");
+            writer
+        };
+        let unfinished = writer(&vec![1; 3 << 20]);
+        writer(&vec![2; 1 << 20]).finish().expect("it is durable, and so is the other up to here");
+        assert_eq!(pieces(&store), 3 + 2);
+        writer(&vec![2; 1 << 20]).finish().expect("it is stored once");
+        assert_eq!(pieces(&store), 3 + 2);
+
+        let crashed = tempfile::tempdir().expect("a temporary folder");
+        for file in ["loom.redb", "blobs.redb"] {
+            std::fs::copy(folder.path().join(file), crashed.path().join(file)).expect("it is copied");
+        }
+        assert_eq!(pieces(&open(crashed.path())), 2);
+        drop(unfinished);
+        assert_eq!(pieces(&store), 2);
     }
 }

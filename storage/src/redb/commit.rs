@@ -100,17 +100,16 @@ impl Inner {
                 }
             }
             Err(error) => {
-                let disk_full = matches!(error, Error::Backend { disk_full: true, .. });
                 // Batches that were refused have their outcome already and keep it.
                 for pending in group {
-                    pending.settle(Err(Error::Backend { message: error.to_string(), disk_full }));
+                    pending.settle(Err(again(&error)));
                 }
             }
         }
     }
 
     fn try_group<'a>(&self, group: &'a [Pending], accepted: &mut Vec<(&'a Pending, Committed)>) -> Result<(), Error> {
-        let transaction = begin_durable(&self.main)?;
+        let transaction = begin_durable(&self.main, self.repair.is_quick())?;
         let mut tables = WriteTables::new(&transaction);
         let mut seq: Seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
         for pending in group {
@@ -132,6 +131,17 @@ impl Inner {
         drop(tables);
         transaction.commit().map_err(failed)
     }
+}
+
+/// The failure of a group, for one more of its batches.
+fn again(error: &Error) -> Error {
+    if let Error::Corrupt { what, key, detail } = error {
+        return Error::Corrupt { what, key: key.clone(), detail: detail.clone() };
+    }
+    if let Error::Backend { message, disk_full } = error {
+        return Error::Backend { message: message.clone(), disk_full: *disk_full };
+    }
+    Error::Backend { message: error.to_string(), disk_full: false }
 }
 
 fn take_group(waiting: &mut VecDeque<Pending>) -> Vec<Pending> {
@@ -159,4 +169,85 @@ fn apply(tables: &mut WriteTables<'_>, ops: Vec<Op>) -> Result<(), Error> {
 
 pub(super) fn no_seq() -> Error {
     Error::Corrupt { what: "file", key: "last commit's number".into(), detail: "it is missing".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
+
+    use redb::StorageBackend;
+    use redb::backends::InMemoryBackend;
+
+    use super::*;
+    use crate::batch::{RecordWrite, Write};
+    use crate::redb::{RedbOptions, RedbStore};
+    use crate::store::Store as _;
+
+    #[derive(Debug)]
+    struct Counted(InMemoryBackend, Arc<AtomicU64>);
+
+    impl StorageBackend for Counted {
+        fn len(&self) -> io::Result<u64> {
+            self.0.len()
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            self.0.read(offset, out)
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.0.set_len(len)
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            self.0.sync_data()
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.0.write(offset, data)
+        }
+    }
+
+    #[test]
+    fn batches_that_wait_share_one_sync() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let syncs = Arc::new(AtomicU64::new(0));
+        let main = Counted(InMemoryBackend::new(), Arc::clone(&syncs));
+        let options = RedbOptions::default();
+        let store = RedbStore::open_with_backends(folder.path(), &options, main, InMemoryBackend::new());
+        let store = store.expect("it opens");
+        let record = |key: &str| RecordWrite { key: key.into(), value: Some(Vec::new()) };
+        let commit =
+            |key: &str| store.commit(Batch { preconditions: Vec::new(), writes: vec![Write::Record(record(key))] });
+        commit("first").expect("the file has grown to its size");
+        let before = syncs.load(Ordering::SeqCst);
+        commit("alone").expect("it commits");
+        let alone = syncs.load(Ordering::SeqCst) - before;
+
+        // This thread has the lead and does not use it until all others wait.
+        store.inner.queue.state.lock().led = true;
+        let seqs = thread::scope(|threads| {
+            let commit = &commit;
+            let running: Vec<_> = (0..20).map(|thread| threads.spawn(move || commit(&format!("{thread}")))).collect();
+            while store.inner.queue.state.lock().waiting.len() < running.len() {
+                thread::yield_now();
+            }
+            drop(Turn(&store.inner.queue));
+            let joined = running.into_iter().map(|thread| thread.join().expect("no panic"));
+            joined.map(|committed| committed.expect("it commits").seq.0).collect::<std::collections::BTreeSet<_>>()
+        });
+        assert_eq!(seqs, (3..=22).collect());
+        assert_eq!(syncs.load(Ordering::SeqCst) - before, 2 * alone, "20 batches sync like one");
+    }
+
+    #[test]
+    fn a_batch_that_nobody_settles_fails() {
+        let outcome = Outcome::default();
+        let prepared = Prepared::new(Batch::default()).expect("a batch");
+        drop(Pending { prepared, outcome: Arc::clone(&outcome) });
+        assert!(matches!(*outcome.lock(), Some(Err(Error::Backend { .. }))));
+    }
 }

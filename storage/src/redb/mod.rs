@@ -28,13 +28,22 @@ pub struct RedbOptions {
     pub cache_bytes: usize,
     /// Memory for caching pages of the blob file, in bytes. Default: 16 MiB.
     pub blob_cache_bytes: usize,
+    /// From this size of the main file on, a commit also writes what spares a walk over the whole file after a crash,
+    /// which takes a second sync. Default: 128 MiB, which are walked in a fraction of a second. Other backends than
+    /// files count as empty.
+    pub quick_repair_from_bytes: u64,
     /// The program's name, shown to whoever finds the folder in use.
     pub program: String,
 }
 
 impl Default for RedbOptions {
     fn default() -> Self {
-        Self { cache_bytes: 128 << 20, blob_cache_bytes: 16 << 20, program: "loom".into() }
+        Self {
+            cache_bytes: 128 << 20,
+            blob_cache_bytes: 16 << 20,
+            quick_repair_from_bytes: 128 << 20,
+            program: "loom".into(),
+        }
     }
 }
 
@@ -47,6 +56,7 @@ pub struct RedbStore {
 
 struct Inner {
     main: file::OpenFile,
+    repair: open::Repair,
     queue: commit::Queue,
     blobs: Arc<blob::BlobFile>,
     // Last, so that the folder is let go only after the files are closed.

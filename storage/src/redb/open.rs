@@ -1,7 +1,7 @@
 //! Opening a folder: the lock, the two files, the format version and the upgrades to it.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use redb::{Builder, Database, DatabaseError, Durability, ReadableTable, StorageBackend, WriteTransaction};
@@ -40,7 +40,8 @@ pub(super) fn folder(folder: &Path, options: &RedbOptions) -> Result<RedbStore, 
     create_missing(folder, BLOB_FILE, prepare_blobs)?;
     let main = database(folder, options.cache_bytes, |builder| builder.open(folder.join(MAIN_FILE)))?;
     let blobs = database(folder, options.blob_cache_bytes, |builder| builder.open(folder.join(BLOB_FILE)))?;
-    store(lock, main, blobs)
+    let repair = Repair { path: Some(folder.join(MAIN_FILE)), quick_from_bytes: options.quick_repair_from_bytes };
+    store(lock, main, blobs, repair)
 }
 
 /// Makes a file under another name and renames it once it is whole: redb refuses a file that a crash left half made.
@@ -74,7 +75,7 @@ pub(super) fn backends(
     let lock = take(folder, options)?;
     let main = database(folder, options.cache_bytes, |builder| builder.create_with_backend(main))?;
     let blobs = database(folder, options.blob_cache_bytes, |builder| builder.create_with_backend(blobs))?;
-    store(lock, main, blobs)
+    store(lock, main, blobs, Repair { path: None, quick_from_bytes: options.quick_repair_from_bytes })
 }
 
 fn take(folder: &Path, options: &RedbOptions) -> Result<FolderLock, Error> {
@@ -82,13 +83,13 @@ fn take(folder: &Path, options: &RedbOptions) -> Result<FolderLock, Error> {
     FolderLock::take(folder, &options.program)
 }
 
-fn store(lock: FolderLock, main: Database, blobs: Database) -> Result<RedbStore, Error> {
+fn store(lock: FolderLock, main: Database, blobs: Database, repair: Repair) -> Result<RedbStore, Error> {
     let (main, blobs) = (OpenFile::new(main), OpenFile::new(blobs));
     prepare_main(&main)?;
     prepare_blobs(&blobs)?;
     let blobs = Arc::new(BlobFile::new(blobs));
     blobs.remove_unfinished()?;
-    Ok(RedbStore { inner: Arc::new(Inner { main, queue: Queue::default(), blobs, lock }) })
+    Ok(RedbStore { inner: Arc::new(Inner { main, repair, queue: Queue::default(), blobs, lock }) })
 }
 
 fn database(
@@ -117,11 +118,26 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A durable transaction after which a crash needs no walk over the whole file.
-pub(super) fn begin_durable(database: &Database) -> Result<WriteTransaction, Error> {
+/// How the main file is to be repaired after a crash.
+pub(super) struct Repair {
+    /// `None` for other backends than files.
+    path: Option<PathBuf>,
+    quick_from_bytes: u64,
+}
+
+impl Repair {
+    /// Whether the file has grown so large that a commit should spare it the walk.
+    pub(super) fn is_quick(&self) -> bool {
+        let size = self.path.as_ref().and_then(|path| fs::metadata(path).ok()).map_or(0, |metadata| metadata.len());
+        size >= self.quick_from_bytes
+    }
+}
+
+/// A durable transaction; after a `quick` one a crash needs no walk over the whole file, at the price of a sync.
+pub(super) fn begin_durable(database: &Database, quick: bool) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write().map_err(failed)?;
     transaction.set_durability(Durability::Immediate).map_err(failed)?;
-    transaction.set_quick_repair(true);
+    transaction.set_quick_repair(quick);
     Ok(transaction)
 }
 
@@ -143,7 +159,7 @@ fn prepare(
     tables: &[Definition],
     first: &dyn Fn(&WriteTransaction) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let transaction = begin_durable(database)?;
+    let transaction = begin_durable(database, true)?;
     if transaction.list_tables().map_err(failed)?.next().is_none() {
         for table in tables {
             transaction.open_table(*table).map_err(failed)?;

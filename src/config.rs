@@ -1,0 +1,188 @@
+//! The settings of an engine: defaults, and what the environment says instead.
+
+use crate::chunk::ChunkSettings;
+use crate::clock::Clock;
+use crate::embed::{ApiKey, EmbedSettings};
+use crate::error::{Code, Error};
+use crate::id::Ids;
+
+/// The settings of an engine. `Config::default()` needs no environment and no network.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The tenant of a call that names none: `LOOM_ORG`, default `dev`.
+    pub org: String,
+    /// The namespace of a call that names none: `LOOM_NAMESPACE`, default `local`.
+    pub namespace: String,
+    /// The agent of a call that names none: `LOOM_AGENT`, default empty.
+    pub agent: String,
+    /// How documents are cut: `LOOM_KNOWLEDGE_CHUNK_SIZE` and `LOOM_KNOWLEDGE_CHUNK_STRIDE`, in characters.
+    pub chunks: ChunkSettings,
+    /// The embedding model and where it is: `LOOM_EMBEDDING_MODEL`, `LOOM_EMBEDDING_BASE_URL`, `LOOM_EMBEDDING_API_KEY`.
+    pub embedding: EmbedSettings,
+    /// The bounds of one document.
+    pub documents: DocumentLimits,
+    /// The most namespaces that an `all_mine` search reads besides the addressed one:
+    /// `LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES`, default 20.
+    pub fanout_namespaces_max: usize,
+    /// The bounds of the HTTP server.
+    pub http: HttpLimits,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// Where fresh ids come from.
+    pub ids: Ids,
+}
+
+/// The bounds of one document.
+#[derive(Clone, Debug)]
+pub struct DocumentLimits {
+    /// The longest text in bytes: `LOOM_KNOWLEDGE_MAX_CONTENT_BYTES`, default 16 MiB.
+    pub content_bytes_max: usize,
+    /// The most chunks of one document: `LOOM_KNOWLEDGE_MAX_CHUNKS`, default 50,000.
+    pub chunks_max: usize,
+    /// The largest original in bytes: `LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES`, default 64 MiB.
+    pub original_bytes_max: usize,
+}
+
+/// The bounds of the HTTP server.
+#[derive(Clone, Debug)]
+pub struct HttpLimits {
+    /// The largest JSON body in bytes: `LOOM_HTTP_MAX_BODY_BYTES`, default 96 MiB.
+    pub max_body_bytes: usize,
+    /// Operations that run at once: `LOOM_HTTP_WORKERS`, default twice the cores, at least 4.
+    pub workers: usize,
+    /// Operations that wait for a worker: `LOOM_HTTP_QUEUE`, default 256.
+    pub queue: usize,
+    /// How long one waits before it is refused, in milliseconds: `LOOM_HTTP_QUEUE_WAIT_MS`, default 2000.
+    pub queue_wait_ms: u64,
+    /// Host names beside the loopback's that requests may name: `LOOM_ALLOWED_HOSTS`, separated by commas.
+    pub allowed_hosts: Vec<String>,
+    /// Origins beside the server's own that browsers may come from: `LOOM_ALLOWED_ORIGINS`, separated by commas.
+    pub allowed_origins: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            org: "dev".into(),
+            namespace: "local".into(),
+            agent: String::new(),
+            chunks: ChunkSettings::default(),
+            embedding: EmbedSettings::default(),
+            documents: DocumentLimits { content_bytes_max: 16 << 20, chunks_max: 50_000, original_bytes_max: 64 << 20 },
+            fanout_namespaces_max: 20,
+            http: HttpLimits::default(),
+            clock: Clock::system(),
+            ids: Ids::system(),
+        }
+    }
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            max_body_bytes: 96 << 20,
+            workers: (2 * cores).max(4),
+            queue: 256,
+            queue_wait_ms: 2_000,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The defaults with what the environment sets instead. A setting that does not parse is an error that names it.
+    pub fn from_env() -> Result<Self, Error> {
+        Self::from_lookup(&|name| std::env::var(name).ok())
+    }
+
+    /// As [`Config::from_env`], with `lookup` for the environment.
+    pub fn from_lookup(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let mut config = Self::default();
+        let text = |name: &str, value: &mut String| {
+            if let Some(given) = lookup(name).filter(|given| !given.is_empty()) {
+                *value = given;
+            }
+        };
+        text("LOOM_ORG", &mut config.org);
+        text("LOOM_NAMESPACE", &mut config.namespace);
+        text("LOOM_AGENT", &mut config.agent);
+        crate::limits::name("LOOM_ORG", &config.org)?;
+        crate::limits::name("LOOM_NAMESPACE", &config.namespace)?;
+        text("LOOM_EMBEDDING_MODEL", &mut config.embedding.model);
+        text("LOOM_EMBEDDING_BASE_URL", &mut config.embedding.base_url);
+        if let Some(key) = lookup("LOOM_EMBEDDING_API_KEY").filter(|key| !key.is_empty()) {
+            config.embedding.api_key = ApiKey::new(&key);
+        }
+
+        let documents = &mut config.documents;
+        number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes_max, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks_max, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes_max, 1)?;
+        number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", &mut config.fanout_namespaces_max, 0)?;
+        number(lookup, "LOOM_HTTP_MAX_BODY_BYTES", &mut config.http.max_body_bytes, 1)?;
+        number(lookup, "LOOM_HTTP_WORKERS", &mut config.http.workers, 1)?;
+        number(lookup, "LOOM_HTTP_QUEUE", &mut config.http.queue, 0)?;
+        number(lookup, "LOOM_HTTP_QUEUE_WAIT_MS", &mut config.http.queue_wait_ms, 0)?;
+        config.http.allowed_hosts = list(lookup, "LOOM_ALLOWED_HOSTS");
+        config.http.allowed_origins = list(lookup, "LOOM_ALLOWED_ORIGINS");
+
+        let (mut size, mut stride) = (config.chunks.size(), config.chunks.stride());
+        number(lookup, "LOOM_KNOWLEDGE_CHUNK_SIZE", &mut size, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_CHUNK_STRIDE", &mut stride, 1)?;
+        config.chunks = ChunkSettings::new(size, stride)
+            .map_err(|error| Error::invalid("LOOM_KNOWLEDGE_CHUNK_SIZE", error.to_string()))?;
+        Ok(config)
+    }
+}
+
+fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display>(
+    lookup: &dyn Fn(&str) -> Option<String>,
+    name: &str,
+    value: &mut T,
+    least: T,
+) -> Result<(), Error> {
+    let Some(given) = lookup(name).filter(|given| !given.is_empty()) else { return Ok(()) };
+    match given.trim().parse() {
+        Ok(parsed) if parsed >= least => *value = parsed,
+        _ => {
+            let message = format!("the setting {name} is {given:?}: it must be a whole number of at least {least}");
+            return Err(Error { field: Some(name.into()), ..Error::new(Code::ValidationFailed, message) });
+        }
+    }
+    Ok(())
+}
+
+fn list(lookup: &dyn Fn(&str) -> Option<String>, name: &str) -> Vec<String> {
+    let given = lookup(name).unwrap_or_default();
+    given.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Into::into).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> Result<Config, Error> {
+        Config::from_lookup(&move |asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn settings_are_read_and_bad_ones_named() {
+        assert_eq!(with("LOOM_HTTP_QUEUE", "7").expect("a number").http.queue, 7);
+        assert_eq!(with("LOOM_NAMESPACE", "").expect("empty is unset").namespace, "local");
+        assert_eq!(
+            with("LOOM_ALLOWED_HOSTS", "a.test, b.test,").expect("a list").http.allowed_hosts,
+            ["a.test", "b.test"]
+        );
+        for (name, value) in [
+            ("LOOM_HTTP_WORKERS", "0"),
+            ("LOOM_KNOWLEDGE_MAX_CHUNKS", "many"),
+            ("LOOM_ORG", "../x"),
+            ("LOOM_KNOWLEDGE_CHUNK_STRIDE", "9000"),
+        ] {
+            let error = with(name, value).expect_err(name);
+            assert!(error.message.contains(name), "{name}: {}", error.message);
+        }
+    }
+}

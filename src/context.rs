@@ -1,0 +1,222 @@
+//! What an operation is given: one snapshot to read, the time, the embedders; and, for a command, what it may
+//! prepare before its batch is committed.
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Instant;
+
+use loom_index::{Projection, View};
+use loom_storage::{Batch, BlobRow, DocId, Hash, Precondition, RecordWrite, Scope, Snapshot, Timestamp, Write};
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::config::Config;
+use crate::embed::EmbedKind;
+use crate::engine::Inner;
+use crate::error::Error;
+use crate::limits;
+use crate::models::{self, NamespaceModels};
+use crate::op::Caller;
+use crate::reembed::Progress;
+
+/// Names the caller's own namespace in a list of namespaces: with a single user, the configured one.
+const CALLERS_OWN: &str = "@me";
+
+/// What a query reads: everything of one moment.
+pub struct Reading<'e> {
+    engine: &'e Inner,
+    caller: Caller,
+    snapshot: Box<dyn Snapshot>,
+    timings: RefCell<Vec<(&'static str, f64)>>,
+}
+
+impl<'e> Reading<'e> {
+    pub(crate) fn new(engine: &'e Inner, caller: &Caller) -> Result<Self, Error> {
+        engine.refuse_when_closed()?;
+        Ok(Self { engine, caller: caller.clone(), snapshot: engine.store.snapshot()?, timings: RefCell::default() })
+    }
+
+    /// The snapshot.
+    pub fn snapshot(&self) -> &dyn Snapshot {
+        self.snapshot.as_ref()
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.engine.config
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        self.engine.config.clock.now()
+    }
+
+    /// The namespace that a call names, checked.
+    pub fn scope(&self, org: &str, namespace: &str) -> Result<Scope, Error> {
+        limits::name("org", org)?;
+        limits::name("namespace", namespace)?;
+        Ok(Scope::new(org, namespace))
+    }
+
+    /// The namespace that a call addresses and the further ones it names, checked, each once, in the order named.
+    pub fn scopes(&self, org: &str, namespace: &str, further: &[String]) -> Result<Vec<Scope>, Error> {
+        limits::list_len("namespaces", further.len(), 0, limits::NAMESPACES_MAX)?;
+        let mut scopes = vec![self.scope(org, namespace)?];
+        for (at, name) in further.iter().enumerate() {
+            let name = if name == CALLERS_OWN { &self.config().namespace } else { name };
+            limits::name(&format!("namespaces[{at}]"), name)?;
+            let scope = Scope::new(org, name);
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        Ok(scopes)
+    }
+
+    /// The embedding state of a namespace.
+    pub fn models(&self, scope: &Scope) -> Result<NamespaceModels, Error> {
+        models::of_namespace(scope, self.snapshot(), &self.engine.embedders)
+    }
+
+    /// The projection of a namespace, caught up with the snapshot.
+    pub fn projection(&self, scope: &Scope) -> Result<Arc<Projection>, Error> {
+        self.engine.projection(scope, self.snapshot())
+    }
+
+    /// The projection and the store at one moment that shows every commit answered before the call.
+    pub fn view<'p>(&self, projection: &'p Projection) -> Result<View<'p>, Error> {
+        Ok(projection.view(self.engine.store.as_ref())?)
+    }
+
+    /// How far the namespace's move to another embedding model has come, when one is under way.
+    pub(crate) fn reembedding(&self, scope: &Scope) -> Option<Progress> {
+        self.engine.moves.lock().get(scope).copied()
+    }
+
+    /// The vector of a query under a model.
+    pub fn embed_query(&self, model: &str, query: &str) -> Result<Vec<f32>, Error> {
+        let started = Instant::now();
+        let embedder = self.engine.embedders.get(model)?;
+        let mut vectors = embedder.embed(&[query], EmbedKind::Query)?;
+        self.time("embed", started.elapsed().as_secs_f64() * 1e3);
+        vectors.pop().ok_or_else(|| Error::internal("the embedder answered without a vector"))
+    }
+
+    /// The vectors of passages under a model, in one call.
+    pub fn embed_passages(&self, model: &str, passages: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+        let started = Instant::now();
+        let vectors = self.engine.embedders.get(model)?.embed(passages, EmbedKind::Passage)?;
+        self.time("embed", started.elapsed().as_secs_f64() * 1e3);
+        Ok(vectors)
+    }
+
+    /// Adds milliseconds to a stage of the answer's timings.
+    pub fn time(&self, stage: &'static str, ms: f64) {
+        let mut timings = self.timings.borrow_mut();
+        match timings.iter_mut().find(|(name, _)| *name == stage) {
+            Some((_, total)) => *total += ms,
+            None => timings.push((stage, ms)),
+        }
+    }
+
+    /// The timings so far.
+    pub fn timings(&self) -> Vec<(&'static str, f64)> {
+        self.timings.borrow().clone()
+    }
+}
+
+/// What a command plans with: a [`Reading`], and what may be prepared before the commit.
+pub struct Planning<'e> {
+    reading: Reading<'e>,
+}
+
+impl<'e> Deref for Planning<'e> {
+    type Target = Reading<'e>;
+
+    fn deref(&self) -> &Reading<'e> {
+        &self.reading
+    }
+}
+
+impl<'e> Planning<'e> {
+    pub(crate) fn new(reading: Reading<'e>) -> Self {
+        Self { reading }
+    }
+
+    /// A fresh document id.
+    pub fn fresh_doc_id(&self) -> DocId {
+        DocId(self.config().ids.fresh())
+    }
+
+    /// Who writes, as stored with the document.
+    pub fn actor(&self) -> &str {
+        &self.caller.actor
+    }
+
+    /// Stores bytes as a blob that the batch may catalogue.
+    pub fn store_blob(&self, scope: &Scope, bytes: &[u8]) -> Result<BlobRow, Error> {
+        let mut writer = self.engine.store.write_blob(scope)?;
+        writer.write(bytes)?;
+        let (hash, size) = writer.finish()?;
+        Ok(BlobRow { hash, size, stored_at: self.now() })
+    }
+
+    /// Adds to the batch the vectors that the inputs still lack, under each model the namespace needs, and the guard
+    /// that those are the models. Inputs already embedded in the namespace are not embedded again.
+    pub fn embed_into(
+        &self,
+        batch: &mut Batch,
+        scope: &Scope,
+        inputs: &[(Hash, String)],
+    ) -> Result<NamespaceModels, Error> {
+        let started = Instant::now();
+        let models = self.models(scope)?;
+        for model in std::iter::once(&models.serving).chain(&models.building) {
+            let vectors = embed_missing(self.engine, self.snapshot(), scope, &model.name, inputs)?;
+            if !vectors.is_empty() {
+                batch.writes.push(Write::PutVectors { scope: scope.clone(), model: model.name.clone(), vectors });
+            }
+        }
+        let key = models::record_key(scope);
+        batch.preconditions.push(Precondition::Record { key: key.clone(), changed: models.changed });
+        if models.changed.is_none() {
+            batch.writes.push(Write::Record(RecordWrite { key, value: Some(models.encode()?) }));
+        }
+        self.time("embed", started.elapsed().as_secs_f64() * 1e3);
+        Ok(models)
+    }
+
+    /// The audit record of a call, to be written with its batch.
+    pub(crate) fn audit_record(&self, op: &str, what: Value) -> Result<Write, Error> {
+        let record = json!({ "at": rfc3339(self.now()), "op": op, "actor": self.caller.actor, "what": what });
+        let key = format!("audit/{}", self.config().ids.fresh());
+        let value = serde_json::to_vec(&record).map_err(Error::internal)?;
+        Ok(Write::Record(RecordWrite { key, value: Some(value) }))
+    }
+}
+
+/// The vectors of the inputs that have none yet under `model`, each input once.
+pub(crate) fn embed_missing(
+    engine: &Inner,
+    snapshot: &dyn Snapshot,
+    scope: &Scope,
+    model: &str,
+    inputs: &[(Hash, String)],
+) -> Result<Vec<(Hash, Vec<f32>)>, Error> {
+    let hashes: Vec<Hash> = inputs.iter().map(|(hash, _)| *hash).collect();
+    let kept = snapshot.vectors(scope, model, &hashes)?;
+    let mut seen = std::collections::HashSet::new();
+    let missing: Vec<&(Hash, String)> = inputs
+        .iter()
+        .zip(kept)
+        .filter(|((hash, _), vector)| vector.is_none() && seen.insert(*hash))
+        .map(|(input, _)| input)
+        .collect();
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
+    let vectors = engine.embedders.get(model)?.embed(&texts, EmbedKind::Passage)?;
+    Ok(missing.iter().map(|(hash, _)| *hash).zip(vectors).collect())
+}

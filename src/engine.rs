@@ -1,0 +1,254 @@
+//! The engine: one folder, its store and projections, and the one way in for every operation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use loom_index::{FLUSH_CHUNKS_MAX, Projection, Projections};
+use loom_storage::{Batch, Committed, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
+use serde_json::{Map, Value, json};
+
+use crate::config::Config;
+use crate::error::{Code, Error};
+use crate::models::Embedders;
+use crate::op::{Answer, Caller};
+use crate::ops;
+use crate::work::Worker;
+
+use crate::context::{Planning, Reading};
+
+/// An open folder. Cheap to clone; blocking; safe to share between threads. The last clone closes it.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+/// Why a folder could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process holds the folder.
+    #[error("the folder {} is in use by {holder}", folder.display())]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+        /// Who holds it, in words.
+        holder: String,
+        /// The address it serves on, when it does.
+        address: Option<String>,
+    },
+    /// Anything else; nothing was changed.
+    #[error("{0}")]
+    Other(#[from] Error),
+}
+
+/// Whether the engine answers, and what it still does.
+#[derive(Clone, Debug)]
+pub struct Readiness {
+    /// Whether the store is open and every projection in use has caught up.
+    pub ready: bool,
+    /// What was found, for `/readyz`.
+    pub detail: Value,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) projections: Projections,
+    pub(crate) embedders: Embedders,
+    pub(crate) config: Config,
+    closed: AtomicBool,
+    /// Cuts background work short.
+    pub(crate) stop: AtomicBool,
+    pub(crate) moves: crate::reembed::Moves,
+    worker: Worker,
+}
+
+impl Engine {
+    /// Opens the folder, which is created when it is missing, and starts the background work.
+    pub fn open(folder: &Path, config: Config) -> Result<Self, OpenError> {
+        let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| match error {
+            loom_storage::Error::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
+            other => OpenError::Other(open_error(folder, other)),
+        })?;
+        let projections = Projections::open(&folder.join("index")).map_err(Error::from)?;
+        let embedders = Embedders::new(&config.embedding)?;
+        let inner = Arc::new(Inner {
+            store: Arc::new(store),
+            projections,
+            embedders,
+            config,
+            closed: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            moves: crate::reembed::Moves::default(),
+            worker: Worker::default(),
+        });
+        inner.worker.start(Arc::downgrade(&inner))?;
+        Ok(Self(inner))
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// Runs an operation of the registry.
+    pub fn call(&self, caller: &Caller, op: &str, input: Map<String, Value>) -> Result<Answer, Error> {
+        let spec = ops::find(op).ok_or_else(|| ops::unknown(op))?;
+        spec.run(self, caller, input)
+    }
+
+    /// Leaves the address served on for a process that finds the folder locked.
+    pub fn announce(&self, address: &str) -> Result<(), Error> {
+        Ok(self.0.store.set_holder_note(address)?)
+    }
+
+    /// Whether the store answers and the open projections have caught up with it.
+    pub fn readiness(&self) -> Readiness {
+        match self.0.lagging() {
+            Ok(lagging) => {
+                Readiness { ready: lagging.is_empty(), detail: json!({ "store": "open", "behind": lagging }) }
+            }
+            Err(error) => Readiness { ready: false, detail: json!({ "store": error.message }) },
+        }
+    }
+
+    /// Gauges: name, what it means, value.
+    pub fn metrics(&self) -> Result<Vec<(&'static str, &'static str, f64)>, Error> {
+        let snapshot = self.0.store.snapshot()?;
+        let rows = snapshot.namespaces(None)?;
+        let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
+        let totals: Vec<_> = self.0.projections.opened().iter().map(|projection| projection.totals()).collect();
+        let pending: usize = totals.iter().map(|total| total.pending).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        let gauges = vec![
+            ("loom_namespaces", "Namespaces that were ever written to.", rows.len() as f64),
+            ("loom_documents", "Live documents.", sum(|row| row.documents) as f64),
+            ("loom_chunks", "Chunks of live documents.", sum(|row| row.chunks) as f64),
+            ("loom_versions", "Stored document versions, superseded ones included.", sum(|row| row.versions) as f64),
+            ("loom_commit_seq", "The number of the last commit.", snapshot.seq().0 as f64),
+            ("loom_projections_open", "Namespaces whose projections are open.", totals.len() as f64),
+            ("loom_projections_pending_chunks", "Indexed chunks not yet written to projection files.", pending as f64),
+        ];
+        Ok(gauges)
+    }
+
+    /// Stops the background work and writes the projections to disk. Further calls are refused.
+    pub fn close(&self) -> Result<(), Error> {
+        self.0.close()
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    pub(crate) fn reading(&self, caller: &Caller) -> Result<Reading<'_>, Error> {
+        Reading::new(&self.0, caller)
+    }
+
+    pub(crate) fn planning(&self, caller: &Caller) -> Result<Planning<'_>, Error> {
+        Ok(Planning::new(self.reading(caller)?))
+    }
+
+    /// Commits a batch, durable and searchable when it returns. An empty batch commits nothing.
+    pub(crate) fn commit(&self, batch: Batch) -> Result<Committed, loom_storage::Error> {
+        self.0.commit(batch)
+    }
+}
+
+impl Inner {
+    pub(crate) fn refuse_when_closed(&self) -> Result<(), Error> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(Code::Overloaded, "Loom is shutting down: call again once it runs"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn commit(&self, batch: Batch) -> Result<Committed, loom_storage::Error> {
+        if batch.writes.is_empty() {
+            return Ok(Committed { seq: Seq(0), versions: Vec::new() });
+        }
+        let scopes = touched_scopes(&batch);
+        let committed = self.store.commit(batch)?;
+        for scope in scopes {
+            // The write is durable: a projection that cannot follow is logged and discarded, and the next search
+            // builds it anew from storage. The write itself must not be reported as failed.
+            if let Err(error) = self.follow(&scope) {
+                tracing::error!(%scope, %error, cause = ?error.cause, "a projection could not follow a commit");
+                if let Err(error) = self.projections.discard(&scope) {
+                    tracing::error!(%scope, %error, "a projection could not be discarded");
+                }
+            }
+        }
+        Ok(committed)
+    }
+
+    /// Brings the namespace's projection to the newest commit.
+    fn follow(&self, scope: &Scope) -> Result<(), Error> {
+        let snapshot = self.store.snapshot()?;
+        let projection = self.projection(scope, snapshot.as_ref())?;
+        if projection.totals().pending >= FLUSH_CHUNKS_MAX {
+            projection.flush(false, &self.stop)?;
+        } else {
+            self.worker.wake();
+        }
+        Ok(())
+    }
+
+    /// The projection of a namespace, caught up with `snapshot`.
+    pub(crate) fn projection(&self, scope: &Scope, snapshot: &dyn Snapshot) -> Result<Arc<Projection>, Error> {
+        let models = crate::models::of_namespace(scope, snapshot, &self.embedders)?;
+        Ok(self.projections.namespace(scope, snapshot, &models.serving)?)
+    }
+
+    fn lagging(&self) -> Result<Vec<String>, Error> {
+        self.refuse_when_closed()?;
+        let snapshot = self.store.snapshot()?;
+        let mut lagging = Vec::new();
+        for projection in self.projections.opened() {
+            let row = snapshot.namespace(projection.scope())?;
+            if row.is_some_and(|row| row.last_seq > projection.totals().watermark) {
+                lagging.push(projection.scope().to_string());
+            }
+        }
+        Ok(lagging)
+    }
+
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.stop.store(true, Ordering::Release);
+        self.worker.stop();
+        Ok(self.projections.flush(true, &self.stop)?)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(%error, "the projections could not be written at close; they are rebuilt from storage");
+        }
+    }
+}
+
+/// The namespaces whose documents a batch touches.
+fn touched_scopes(batch: &Batch) -> Vec<Scope> {
+    let mut scopes: Vec<Scope> = Vec::new();
+    for write in &batch.writes {
+        let scope = match write {
+            Write::PutVersion(version) => &version.scope,
+            Write::Retire { scope, .. }
+            | Write::Restore { scope, .. }
+            | Write::Edit { scope, .. }
+            | Write::SwitchModel { scope, .. } => scope,
+            Write::PutVectors { .. } | Write::DropVectors { .. } | Write::PutBlob { .. } | Write::Record(_) => continue,
+        };
+        if !scopes.contains(scope) {
+            scopes.push(scope.clone());
+        }
+    }
+    scopes
+}
+
+fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
+    let message = format!("the data folder {} cannot be opened: {error}", folder.display());
+    Error { message, ..Error::from(error) }
+}
