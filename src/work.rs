@@ -1,6 +1,6 @@
 //! The background thread: writes projections to disk as they grow, and moves namespaces to a changed model.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -33,14 +33,13 @@ struct State {
 }
 
 impl Worker {
-    /// Starts the thread. It ends when the engine is gone or [`Worker::stop`] is called.
-    pub fn start(&self, engine: Weak<Inner>) -> Result<(), Error> {
+    /// Starts the thread, which shares the engine until [`Worker::stop`].
+    pub fn start(&self, engine: Arc<Inner>) -> Result<(), Error> {
         let bell = Arc::clone(&self.bell);
         let thread = thread::Builder::new()
             .name("loom-worker".into())
             .spawn(move || {
                 while bell.wait() {
-                    let Some(engine) = engine.upgrade() else { return };
                     pass(&engine);
                 }
             })
@@ -60,10 +59,7 @@ impl Worker {
         self.bell.state.lock().stopping = true;
         self.bell.rung.notify_one();
         let thread = self.thread.lock().take();
-        // The last handle of the engine may be dropped by the thread itself.
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
-            && thread.join().is_err()
-        {
+        if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the background thread panicked");
         }
     }
