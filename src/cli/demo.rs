@@ -20,6 +20,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("ARCHITECTURE.md", include_str!("../../ARCHITECTURE.md")),
     ("CHANGELOG.md", include_str!("../../CHANGELOG.md")),
     ("docs/decisions.md", include_str!("../../docs/decisions.md")),
+    ("docs/formats.md", include_str!("../../docs/formats.md")),
 ];
 
 const QUESTIONS: [&str; 3] = [
