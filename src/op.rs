@@ -37,7 +37,7 @@ pub enum Kind {
     Write,
 }
 
-/// The facts of an operation, from which routes, OpenAPI, `GET /v1/ops` and the command line derive.
+/// The facts of an operation, from which routes, `OpenAPI`, `GET /v1/ops` and the command line derive.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Facts {
     /// Its name, such as `knowledge.upsert`.
@@ -205,7 +205,7 @@ where
         let planning = engine.planning(caller)?;
         let Plan { mut batch, answer, audit } = C::plan(&planning, &input)?;
         if C::FACTS.audited {
-            batch.writes.push(planning.audit_record(C::FACTS.name, audit)?);
+            batch.writes.push(planning.audit_record(C::FACTS.name, &audit)?);
         }
         let started = Instant::now();
         let committed = match engine.commit(batch) {
