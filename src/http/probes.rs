@@ -46,12 +46,12 @@ pub async fn readiness(State(door): State<Door>) -> Response {
 pub async fn metrics(State(door): State<Door>) -> Response {
     let engine = door.engine.clone();
     let response = match blocking(move || engine.metrics()).await {
-        Ok(gauges) => {
+        Ok(Ok(gauges)) => {
             let text = door.metrics.text(door.pool.load(), &gauges);
             let media = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
             ([(CONTENT_TYPE, media)], text).into_response()
         }
-        Err(error) => error.into_response(),
+        Ok(Err(error)) | Err(error) => error.into_response(),
     };
     labelled(response, "metrics")
 }
