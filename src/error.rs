@@ -130,8 +130,12 @@ impl From<loom_storage::Error> for Error {
     fn from(error: loom_storage::Error) -> Self {
         use loom_storage::Error as Storage;
         let (code, message) = match &error {
-            Storage::Conflict { what } => {
-                (Code::PreconditionFailed, format!("{what} changed since it was read: read it again and repeat the call"))
+            Storage::Conflict { what } => (
+                Code::PreconditionFailed,
+                format!("{what} changed since it was read: read it again and repeat the call"),
+            ),
+            Storage::RecordConflict { .. } => {
+                (Code::Overloaded, "other writes of the namespace came between every time: repeat the call".into())
             }
             Storage::BlobGone { .. } => {
                 (Code::BlobGone, "the original's bytes are no longer stored: upload the file again".into())

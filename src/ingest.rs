@@ -87,7 +87,8 @@ pub fn rewrite(
     live: &Version,
     document: Document,
 ) -> Result<Prepared, Error> {
-    let text = planning.snapshot().text(scope, live.id)?.ok_or_else(|| Error::internal("a live version has no text"))?;
+    let text =
+        planning.snapshot().text(scope, live.id)?.ok_or_else(|| Error::internal("a live version has no text"))?;
     let cut = chunk::cut(&text, planning.config().chunks);
     let version = version(planning, scope, &live.source_uri, &text, document, cut)?;
     Ok(Prepared { version, head: Some(head), blob: None })
@@ -165,7 +166,8 @@ fn described(incoming: &Incoming<'_>, cut: &Cut) -> Result<Document, Error> {
     let at = |field: &str| format!("{}{field}", incoming.at);
     let front = cut.front_matter.as_ref();
     let or_front = |given: &str, front: Option<&String>, chars_max: usize| {
-        let front = || front.map_or_else(String::new, |text| text.chars().filter(|c| *c != '\0').take(chars_max).collect());
+        let front =
+            || front.map_or_else(String::new, |text| text.chars().filter(|c| *c != '\0').take(chars_max).collect());
         if given.is_empty() { front() } else { given.to_owned() }
     };
     let tags = if incoming.tags.is_empty() {
@@ -241,7 +243,7 @@ fn version(
 ) -> Result<NewVersion, Error> {
     let mut pieces = cut.pieces;
     if pieces.is_empty() && !(document.title.is_empty() && document.description.is_empty()) {
-        pieces.push(Piece::empty());
+        pieces.push(Piece::without_text());
     }
     let chunks_max = planning.config().documents.chunks_max;
     if pieces.len() > chunks_max {

@@ -29,9 +29,9 @@ pub mod http;
 
 pub use clock::Clock;
 pub use config::Config;
+pub use context::{Planning, Reading};
 pub use doctor::{DoctorOptions, Finding, Report};
 pub use download::{Download, DownloadSource};
-pub use context::{Planning, Reading};
 pub use engine::{Engine, OpenError, Readiness};
 pub use error::{Code, Error};
 pub use id::Ids;

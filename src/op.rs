@@ -138,7 +138,12 @@ pub struct Spec {
 impl Spec {
     /// The spec of a query.
     pub const fn query<Q: Query>() -> Self {
-        Self { facts: Q::FACTS, run: run_query::<Q>, input: input_schema::<Q::Input>, output: output_schema::<Q::Output> }
+        Self {
+            facts: Q::FACTS,
+            run: run_query::<Q>,
+            input: input_schema::<Q::Input>,
+            output: output_schema::<Q::Output>,
+        }
     }
 
     /// The spec of a command.

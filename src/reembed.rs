@@ -6,6 +6,7 @@
 //! 4. One commit, guarded by the record, makes the new model serve.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use loom_index::Model;
 use loom_storage::{Batch, Precondition, RecordWrite, Scope, Snapshot, Version, Write};
@@ -14,7 +15,7 @@ use parking_lot::Mutex;
 use crate::context::embed_missing;
 use crate::embed;
 use crate::engine::Inner;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::models::{self, NamespaceModels};
 
 /// How many versions are embedded between two looks at whether to stop.
@@ -32,28 +33,23 @@ pub struct Progress {
 /// The moves under way.
 pub type Moves = Mutex<HashMap<Scope, Progress>>;
 
-/// Moves every namespace that is not served by the configured model, until `stopping`.
-pub fn pass(engine: &Inner, stopping: &dyn Fn() -> bool) -> Result<(), Error> {
+/// Moves every namespace that is not served by the configured model, until the engine stops.
+pub fn pass(engine: &Inner) -> Result<(), Error> {
     let snapshot = engine.store.snapshot()?;
     for row in snapshot.namespaces(None)? {
-        if stopping() {
+        if engine.stop.load(Ordering::Acquire) {
             return Ok(());
         }
         let models = models::of_namespace(&row.scope, snapshot.as_ref(), &engine.embedders)?;
         let settled = models.serving.name == engine.embedders.configured_name() && models.building.is_none();
         if models.changed.is_some() && !settled {
-            move_namespace(engine, &row.scope, models, stopping)?;
+            move_namespace(engine, &row.scope, models)?;
         }
     }
     Ok(())
 }
 
-fn move_namespace(
-    engine: &Inner,
-    scope: &Scope,
-    models: NamespaceModels,
-    stopping: &dyn Fn() -> bool,
-) -> Result<(), Error> {
+fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Result<(), Error> {
     let target = engine.embedders.configured()?;
     if models.serving == target {
         write_models(engine, scope, &NamespaceModels { building: None, ..models }, false)?;
@@ -66,7 +62,7 @@ fn move_namespace(
         tracing::info!(%scope, from = models.serving.name, to = target.name, "re-embedding started");
     }
     loop {
-        if !fill(engine, scope, &target, stopping)? {
+        if !fill(engine, scope, &target)? {
             return Ok(());
         }
         let projection = engine.projection(scope, engine.store.snapshot()?.as_ref())?;
@@ -75,7 +71,7 @@ fn move_namespace(
         match write_models(engine, scope, &switched, true) {
             Ok(_) => break,
             // A write that was planned before the record named the new model has landed: its chunks are embedded next.
-            Err(error) if error.code == crate::error::Code::PreconditionFailed => {
+            Err(error) if error.code == Code::Overloaded => {
                 models = models::of_namespace(scope, engine.store.snapshot()?.as_ref(), &engine.embedders)?;
             }
             Err(error) => return Err(error),
@@ -87,13 +83,13 @@ fn move_namespace(
 }
 
 /// Embeds what lacks a vector under `target`; `false` when stopped before the end.
-fn fill(engine: &Inner, scope: &Scope, target: &Model, stopping: &dyn Fn() -> bool) -> Result<bool, Error> {
+fn fill(engine: &Inner, scope: &Scope, target: &Model) -> Result<bool, Error> {
     let snapshot = engine.store.snapshot()?;
     let total = snapshot.namespace(scope)?.map_or(0, |row| row.chunks);
     let mut done = 0;
     let mut after = None;
     loop {
-        if stopping() {
+        if engine.stop.load(Ordering::Acquire) {
             return Ok(false);
         }
         engine.moves.lock().insert(scope.clone(), Progress { done, total });
@@ -128,7 +124,12 @@ fn fill_version(
 }
 
 /// Writes a namespace's embedding record over the one that was read, and with `switch` makes its model serve.
-fn write_models(engine: &Inner, scope: &Scope, models: &NamespaceModels, switch: bool) -> Result<NamespaceModels, Error> {
+fn write_models(
+    engine: &Inner,
+    scope: &Scope,
+    models: &NamespaceModels,
+    switch: bool,
+) -> Result<NamespaceModels, Error> {
     let key = models::record_key(scope);
     let mut writes = vec![Write::Record(RecordWrite { key: key.clone(), value: Some(models.encode()?) })];
     if switch {

@@ -41,7 +41,7 @@ impl Worker {
             .spawn(move || {
                 while bell.wait() {
                     let Some(engine) = engine.upgrade() else { return };
-                    pass(&engine, &|| bell.state.lock().stopping);
+                    pass(&engine);
                 }
             })
             .map_err(Error::internal)?;
@@ -81,11 +81,11 @@ impl Bell {
     }
 }
 
-fn pass(engine: &Inner, stopping: &dyn Fn() -> bool) {
-    if let Err(error) = engine.projections.flush(false, engine.settled()) {
+fn pass(engine: &Inner) {
+    if let Err(error) = engine.projections.flush(false, &engine.stop) {
         tracing::error!(%error, "projections could not be written; they stay in memory");
     }
-    if let Err(error) = reembed::pass(engine, stopping) {
+    if let Err(error) = reembed::pass(engine) {
         tracing::warn!(%error, cause = ?error.cause, "re-embedding waits; the earlier model keeps serving");
     }
 }

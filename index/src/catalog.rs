@@ -1,13 +1,9 @@
-//! What the legs filter by: the versions of a namespace that are, or just were, served.
-//!
-//! A version that was retired a moment ago stays until [`Catalog::forget`], so that a search whose snapshot is
-//! older than the retirement still finds it, and one whose snapshot is newer never does.
+//! What the legs filter by: the versions that a namespace serves.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use loom_storage::{ChunkId, Seq, Timestamp, Version, VersionId};
+use loom_storage::{ChunkId, Timestamp, Version, VersionId};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::selection::{ChunkRange, Selection};
@@ -34,9 +30,16 @@ pub struct Filter {
 impl Filter {
     fn is_empty(&self) -> bool {
         self.ingested_from.is_none()
-            && [&self.uri_prefixes, &self.tags, &self.session_ids, &self.source_classes, &self.formats, &self.block_types]
-                .iter()
-                .all(|list| list.is_empty())
+            && [
+                &self.uri_prefixes,
+                &self.tags,
+                &self.session_ids,
+                &self.source_classes,
+                &self.formats,
+                &self.block_types,
+            ]
+            .iter()
+            .all(|list| list.is_empty())
     }
 }
 
@@ -48,8 +51,6 @@ pub fn fold_tag(tag: &str) -> String {
 #[derive(Debug)]
 struct Entry {
     range: ChunkRange,
-    since: Seq,
-    until: Option<Seq>,
     source_uri: String,
     tags: Vec<String>,
     ingested_at: Timestamp,
@@ -64,19 +65,15 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Catalog {
     entries: BTreeMap<VersionId, Entry>,
-    /// Versions with an end, to be forgotten once no search can need them.
-    ended: BTreeSet<(Seq, VersionId)>,
-    live_now: OnceLock<Selection>,
+    all: OnceLock<Selection>,
 }
 
 impl Catalog {
-    /// Serves `version` from commit `since` on. `block_types` has one entry a chunk, or none for a text write.
-    pub fn serve(&mut self, version: &Version, block_types: Vec<String>, since: Seq) {
+    /// Serves `version` from now on. `block_types` has one entry a chunk, or none for a text write.
+    pub fn serve(&mut self, version: &Version, block_types: Vec<String>) {
         let document = &version.document;
         let entry = Entry {
             range: ChunkRange { first: version.first_chunk, count: version.chunk_count },
-            since,
-            until: None,
             source_uri: version.source_uri.clone(),
             tags: document.tags.iter().map(|tag| fold_tag(tag)).collect(),
             ingested_at: version.ingested_at,
@@ -85,10 +82,8 @@ impl Catalog {
             format: document.format.clone(),
             block_types,
         };
-        if let Some(Entry { until: Some(until), .. }) = self.entries.insert(version.id, entry) {
-            self.ended.remove(&(until, version.id));
-        }
-        self.live_now = OnceLock::new();
+        self.entries.insert(version.id, entry);
+        self.all = OnceLock::new();
     }
 
     /// Takes over the edited fields of a served version.
@@ -98,46 +93,31 @@ impl Catalog {
         }
     }
 
-    /// Stops serving a version from commit `until` on.
-    pub fn retire(&mut self, version: VersionId, until: Seq) {
-        if let Some(entry) = self.entries.get_mut(&version)
-            && entry.until.is_none()
-        {
-            entry.until = Some(until);
-            self.ended.insert((until, version));
-            self.live_now = OnceLock::new();
+    /// Stops serving a version.
+    pub fn retire(&mut self, version: VersionId) {
+        if self.entries.remove(&version).is_some() {
+            self.all = OnceLock::new();
         }
     }
 
-    /// Drops the versions that ended at or before `seq`.
-    pub fn forget(&mut self, seq: Seq) {
-        while let Some((until, version)) = self.ended.first().copied()
-            && until <= seq
-        {
-            self.ended.pop_first();
-            self.entries.remove(&version);
-        }
-    }
-
-    /// How many versions are served now.
+    /// How many versions are served.
     pub fn len(&self) -> usize {
-        self.entries.len() - self.ended.len()
+        self.entries.len()
     }
 
-    /// The chunks that a search at snapshot `at` may return under `filter`. `watermark` is the commit that the
-    /// catalogue has reached.
-    pub fn select(&self, filter: &Filter, at: Seq, watermark: Seq) -> Selection {
-        if filter.is_empty() && at >= watermark {
-            return self.live_now.get_or_init(|| self.collect(filter, at)).clone();
+    /// The chunks that a search may return under `filter`.
+    pub fn select(&self, filter: &Filter) -> Selection {
+        if filter.is_empty() {
+            return self.all.get_or_init(|| self.collect(filter)).clone();
         }
-        self.collect(filter, at)
+        self.collect(filter)
     }
 
-    fn collect(&self, filter: &Filter, at: Seq) -> Selection {
+    fn collect(&self, filter: &Filter) -> Selection {
         let tags: Vec<String> = filter.tags.iter().map(|tag| fold_tag(tag)).collect();
         let mut ranges = Vec::new();
         for entry in self.entries.values() {
-            if entry.since <= at && entry.until.is_none_or(|until| until > at) && entry.passes(filter, &tags) {
+            if entry.passes(filter, &tags) {
                 entry.push_ranges(&filter.block_types, &mut ranges);
             }
         }

@@ -30,10 +30,6 @@ pub enum Error {
 impl Error {
     /// A failure of the file system under the index `what`.
     pub(crate) fn from_io(what: &'static str, error: &std::io::Error) -> Self {
-        Self::Backend {
-            what,
-            message: error.to_string(),
-            disk_full: error.kind() == std::io::ErrorKind::StorageFull,
-        }
+        Self::Backend { what, message: error.to_string(), disk_full: error.kind() == std::io::ErrorKind::StorageFull }
     }
 }

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use loom_storage::{Change, Chunk, Scope, Seq, Snapshot, Store, Version, VersionId};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::catalog::{Catalog, Filter};
 use crate::error::Error;
 use crate::selection::ChunkRange;
 use crate::text::{LexicalChunk, LexicalHit, LexicalIndex};
-use crate::vector::{VectorHit, VectorIndex};
+use crate::vector::{Refused, VectorHit, VectorIndex};
 
 /// How many changes are read from the log at a time.
 const CHANGES_PAGE: usize = 256;
@@ -43,8 +44,6 @@ pub struct LegQuery<'a> {
     pub filter: &'a Filter,
     /// The most hits of each leg.
     pub depth: usize,
-    /// The snapshot of the search: what a later commit added or retired plays no part.
-    pub at: Seq,
 }
 
 /// What the legs found, best first.
@@ -74,7 +73,7 @@ pub struct ProjectionTotals {
     /// Live chunks in the lexical index.
     pub lexical_chunks: u64,
     /// Live chunks in the vector index.
-    pub vector_chunks: usize,
+    pub vector_chunks: u64,
     /// Chunks that are in memory and not yet on disk.
     pub pending: usize,
 }
@@ -103,35 +102,53 @@ impl Projection {
     /// of another version, or of another store.
     pub(crate) fn open(folder: &Path, scope: &Scope, snapshot: &dyn Snapshot, model: &Model) -> Result<Self, Error> {
         let row = snapshot.namespace(scope)?;
-        let last_seq = row.as_ref().map_or(Seq(0), |row| row.last_seq);
+        let last = row.as_ref().map_or(Seq(0), |row| row.last_seq);
         let identity = format!("{scope} {}\n", row.map_or(0, |row| row.created_at.0));
         claim_folder(folder, &identity)?;
-        let lexical = open_lexical(&folder.join("lexical"), scope, snapshot, last_seq)?;
-        let vectors = open_vectors(&vector_folder(folder, model), scope, snapshot, last_seq, model)?;
+        let lexical = open_lexical(&folder.join("lexical"), scope, snapshot, last)?;
+        let vectors = open_vectors(&vector_folder(folder, model), scope, snapshot, last, model)?;
         let mut catalog = Catalog::default();
         for_live_versions(scope, snapshot, |version| {
             let block_types = block_types(scope, snapshot, version)?;
-            // A version restored later than it was written is served from the restore on; any snapshot that the
-            // process can still hold is newer than both.
-            catalog.serve(version, block_types, version.id.seq());
+            catalog.serve(version, block_types);
             Ok(())
         })?;
-        let state = State { watermark: last_seq, catalog, lexical, model: model.clone(), vectors, next: None };
+        let state = State { watermark: last, catalog, lexical, model: model.clone(), vectors, next: None };
         Ok(Self { scope: scope.clone(), folder: folder.into(), state: RwLock::new(state), files: Mutex::new(()) })
     }
 
     /// Follows the change log up to what `snapshot` shows. Returns at once when that was done already.
     pub fn catch_up(&self, snapshot: &dyn Snapshot) -> Result<(), Error> {
-        let target = snapshot.namespace(&self.scope)?.map_or(Seq(0), |row| row.last_seq);
+        let target = last_seq(&self.scope, snapshot)?;
         if self.state.read().watermark >= target {
             return Ok(());
         }
+        self.follow(&mut self.state.write(), snapshot, target)
+    }
+
+    /// The projection and the store at one moment, which shows every commit that was answered before the call.
+    pub fn view(&self, store: &dyn Store) -> Result<View<'_>, Error> {
+        let snapshot = store.snapshot()?;
+        let target = last_seq(&self.scope, snapshot.as_ref())?;
+        let state = self.state.read();
+        if state.watermark == target {
+            return Ok(View { state, snapshot });
+        }
+        drop(state);
+        // A commit came between: under the lock nobody else moves the projection past the snapshot.
         let mut state = self.state.write();
+        let snapshot = store.snapshot()?;
+        let target = last_seq(&self.scope, snapshot.as_ref())?;
+        self.follow(&mut state, snapshot.as_ref(), target)?;
+        Ok(View { state: RwLockWriteGuard::downgrade(state), snapshot })
+    }
+
+    fn follow(&self, state: &mut State, snapshot: &dyn Snapshot, target: Seq) -> Result<(), Error> {
         while state.watermark < target {
             let page = snapshot.changes(&self.scope, state.watermark, CHANGES_PAGE)?;
             for entry in &page.items {
                 for change in &entry.changes {
-                    self.apply(&mut state, snapshot, entry.seq, change)?;
+                    self.apply(state, snapshot, change)?;
                 }
                 state.watermark = entry.seq;
             }
@@ -142,29 +159,29 @@ impl Projection {
         Ok(())
     }
 
-    fn apply(&self, state: &mut State, snapshot: &dyn Snapshot, seq: Seq, change: &Change) -> Result<(), Error> {
+    fn apply(&self, state: &mut State, snapshot: &dyn Snapshot, change: &Change) -> Result<(), Error> {
         match change {
             Change::Added(id) | Change::Restored(id) => {
                 let Some(version) = snapshot.version(&self.scope, *id)? else { return Ok(()) };
                 let chunks = chunks_of(&self.scope, snapshot, &version)?;
                 let block_types = block_types_of(&version, &chunks);
-                state.lexical.add(*id, &lexical_chunks(&chunks))?;
+                state.lexical.add(*id, &lexical_chunks(&chunks));
                 add_vectors(&mut state.vectors, &self.scope, snapshot, &state.model, &chunks)?;
                 if let Some((model, vectors)) = &mut state.next {
                     add_vectors(vectors, &self.scope, snapshot, model, &chunks)?;
                 }
-                state.catalog.serve(&version, block_types, seq);
+                state.catalog.serve(&version, block_types);
             }
             Change::Retired(id) => {
                 let Some(version) = snapshot.version(&self.scope, *id)? else { return Ok(()) };
                 let chunks = chunks_of(&self.scope, snapshot, &version)?;
-                state.lexical.remove(*id, &lexical_chunks(&chunks))?;
+                state.lexical.remove(*id, &lexical_chunks(&chunks));
                 let range = ChunkRange { first: version.first_chunk, count: version.chunk_count };
                 state.vectors.remove(range);
                 if let Some((_, vectors)) = &mut state.next {
                     vectors.remove(range);
                 }
-                state.catalog.retire(*id, seq);
+                state.catalog.retire(*id);
             }
             Change::Edited(id) => {
                 if let Some(version) = snapshot.version(&self.scope, *id)? {
@@ -186,7 +203,7 @@ impl Projection {
     pub fn prepare_model(&self, store: &dyn Store, model: &Model) -> Result<(), Error> {
         let snapshot = store.snapshot()?;
         let folder = vector_folder(&self.folder, model);
-        let built = snapshot.namespace(&self.scope)?.map_or(Seq(0), |row| row.last_seq);
+        let built = last_seq(&self.scope, snapshot.as_ref())?;
         let mut vectors = open_vectors(&folder, &self.scope, snapshot.as_ref(), built, model)?;
         let mut state = self.state.write();
         let now = store.snapshot()?;
@@ -211,10 +228,69 @@ impl Projection {
         self.state.read().model.clone()
     }
 
-    /// Asks the legs. The projection must have caught up with the search's snapshot.
+    /// Writes to disk what has gathered in memory (with `all` whatever there is, else once there is enough), and does
+    /// the upkeep of the vector index, which `stop` cuts short.
+    pub fn flush(&self, all: bool, stop: &AtomicBool) -> Result<(), Error> {
+        let _files = self.files.lock();
+        let (lexical, vectors) = {
+            let mut state = self.state.write();
+            let (text, vector) = (state.lexical.pending_chunks(), state.vectors.unsaved());
+            let threshold = if all { 1 } else { FLUSH_CHUNKS };
+            let watermark = state.watermark;
+            (
+                (text >= threshold).then(|| state.lexical.freeze(watermark)).flatten(),
+                (vector >= threshold).then(|| state.vectors.freeze(watermark)).flatten(),
+            )
+        };
+        if let Some(job) = lexical {
+            let flushed = job.run()?;
+            self.state.write().lexical.install(flushed);
+        }
+        if let Some(job) = vectors {
+            let flushed = job.run()?;
+            self.state.write().vectors.install(flushed);
+        }
+        let graph = self.state.read().vectors.plan_graph();
+        if let Some(job) = graph {
+            if let Some(graph) = job.run(stop)? {
+                self.state.write().vectors.install_graph(graph);
+            }
+        }
+        Ok(())
+    }
+
+    /// The totals.
+    pub fn totals(&self) -> ProjectionTotals {
+        totals(&self.state.read())
+    }
+}
+
+/// A projection and the store at one moment. While it is held, the projection does not move.
+pub struct View<'p> {
+    state: RwLockReadGuard<'p, State>,
+    snapshot: Box<dyn Snapshot>,
+}
+
+impl View<'_> {
+    /// The store.
+    pub fn snapshot(&self) -> &dyn Snapshot {
+        self.snapshot.as_ref()
+    }
+
+    /// Lets the projection move on and keeps the store's moment.
+    pub fn into_snapshot(self) -> Box<dyn Snapshot> {
+        self.snapshot
+    }
+
+    /// The model whose vectors are searched.
+    pub fn model(&self) -> &Model {
+        &self.state.model
+    }
+
+    /// Asks the legs.
     pub fn search(&self, query: &LegQuery<'_>) -> Result<LegHits, Error> {
-        let state = self.state.read();
-        let selection = state.catalog.select(query.filter, query.at, state.watermark);
+        let state = &self.state;
+        let selection = state.catalog.select(query.filter);
         let mut hits = LegHits { candidates: selection.len(), ..LegHits::default() };
         if selection.is_empty() {
             return Ok(hits);
@@ -234,58 +310,31 @@ impl Projection {
         Ok(hits)
     }
 
-    /// Writes to disk what has gathered in memory: always with `all`, else once there is enough of it.
-    pub fn flush(&self, all: bool) -> Result<(), Error> {
-        let _files = self.files.lock();
-        let (lexical, vectors) = {
-            let mut state = self.state.write();
-            let (text, vector) = (state.lexical.pending_chunks(), state.vectors.pending_chunks());
-            let threshold = if all { 1 } else { FLUSH_CHUNKS };
-            let watermark = state.watermark;
-            (
-                (text >= threshold).then(|| state.lexical.freeze(watermark)).flatten(),
-                (vector >= threshold).then(|| state.vectors.freeze(watermark)).flatten(),
-            )
-        };
-        if let Some(job) = lexical {
-            let flushed = job.run()?;
-            self.state.write().lexical.install(flushed)?;
-        }
-        if let Some(job) = vectors {
-            let flushed = job.run()?;
-            self.state.write().vectors.install(flushed)?;
-        }
-        let graph = self.state.read().vectors.plan_graph();
-        if let Some(job) = graph {
-            let graph = job.run()?;
-            self.state.write().vectors.install_graph(graph)?;
-        }
-        Ok(())
-    }
-
-    /// Drops what only searches with snapshots up to `seq` could still need.
-    pub fn forget(&self, seq: Seq) {
-        self.state.write().catalog.forget(seq);
+    /// Whether the lexical index holds the version, and how many of its chunks the vector index holds.
+    pub fn holds(&self, version: &Version) -> (bool, usize) {
+        let vectors = version.chunk_ids().filter(|id| self.state.vectors.contains(*id)).count();
+        (self.state.lexical.contains(version.id), vectors)
     }
 
     /// The totals.
     pub fn totals(&self) -> ProjectionTotals {
-        let state = self.state.read();
-        ProjectionTotals {
-            watermark: state.watermark,
-            versions: state.catalog.len(),
-            lexical_chunks: state.lexical.statistics().chunks,
-            vector_chunks: state.vectors.statistics().live,
-            pending: state.lexical.pending_chunks().max(state.vectors.pending_chunks()),
-        }
+        totals(&self.state)
     }
+}
 
-    /// Whether the lexical index holds the version, and how many of its chunks the vector index holds.
-    pub fn holds(&self, version: &Version) -> Result<(bool, usize), Error> {
-        let state = self.state.read();
-        let vectors = version.chunk_ids().filter(|id| state.vectors.contains(*id)).count();
-        Ok((state.lexical.contains(version.id)?, vectors))
+fn totals(state: &State) -> ProjectionTotals {
+    let (lexical, vectors) = (state.lexical.statistics(), state.vectors.statistics());
+    ProjectionTotals {
+        watermark: state.watermark,
+        versions: state.catalog.len(),
+        lexical_chunks: lexical.chunks,
+        vector_chunks: vectors.rows - vectors.removed,
+        pending: lexical.pending_chunks.max(state.vectors.unsaved()),
     }
+}
+
+fn last_seq(scope: &Scope, snapshot: &dyn Snapshot) -> Result<Seq, Error> {
+    Ok(snapshot.namespace(scope)?.map_or(Seq(0), |row| row.last_seq))
 }
 
 /// Makes `folder` the projections of one namespace of one store; what another left there is removed.
@@ -319,24 +368,23 @@ fn open_lexical(folder: &Path, scope: &Scope, snapshot: &dyn Snapshot, last: Seq
     if watermark == Seq(0) {
         for_live_versions(scope, snapshot, |version| {
             let chunks = chunks_of(scope, snapshot, version)?;
-            index.add(version.id, &lexical_chunks(&chunks))?;
+            index.add(version.id, &lexical_chunks(&chunks));
             if index.pending_chunks() >= FLUSH_CHUNKS
                 && let Some(job) = index.freeze(Seq(0))
             {
                 let flushed = job.run()?;
-                index.install(flushed)?;
+                index.install(flushed);
             }
             Ok(())
         })?;
     } else {
         replay(scope, snapshot, watermark, |version, chunks| {
             if !version.is_live() {
-                index.remove(version.id, &lexical_chunks(chunks))
-            } else if index.contains(version.id)? {
-                Ok(())
-            } else {
-                index.add(version.id, &lexical_chunks(chunks))
+                index.remove(version.id, &lexical_chunks(chunks));
+            } else if !index.contains(version.id) {
+                index.add(version.id, &lexical_chunks(chunks));
             }
+            Ok(())
         })?;
     }
     Ok(index)
@@ -475,7 +523,11 @@ fn add_vectors(
     let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
     for (chunk, vector) in chunks.iter().zip(snapshot.vectors(scope, &model.name, &inputs)?) {
         if let Some(vector) = vector {
-            index.add(chunk.id, &vector)?;
+            match index.add(chunk.id, &vector) {
+                // A text without a known word has the zero vector: it is found by its words alone.
+                Ok(()) | Err(Refused::NoDirection) => {}
+                Err(refused) => return Err(Error::Rebuild { what: "vector", detail: refused.to_string() }),
+            }
         }
     }
     Ok(())

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use loom_storage::{Hash, Scope, Seq, Snapshot};
+use loom_storage::{Hash, Scope, Snapshot};
 use parking_lot::Mutex;
 
 use crate::error::Error;
@@ -52,12 +53,8 @@ impl Projections {
     }
 
     /// Writes what has gathered in memory to disk; see [`Projection::flush`].
-    pub fn flush(&self, all: bool, forget: Seq) -> Result<(), Error> {
-        for projection in self.opened() {
-            projection.forget(forget);
-            projection.flush(all)?;
-        }
-        Ok(())
+    pub fn flush(&self, all: bool, stop: &AtomicBool) -> Result<(), Error> {
+        self.opened().iter().try_for_each(|projection| projection.flush(all, stop))
     }
 
     /// Deletes the projection of a namespace, open or not, so that its next use builds it from storage.
@@ -88,9 +85,13 @@ mod tests {
 
     #[test]
     fn file_names_are_safe_and_tell_apart_what_differs_in_case_only() {
-        let names: Vec<String> = ["dev/Local", "dev/local", "dev/..", "dev_/.", ""].iter().map(|text| file_name(text)).collect();
+        let names: Vec<String> =
+            ["dev/Local", "dev/local", "dev/..", "dev_/.", ""].iter().map(|text| file_name(text)).collect();
         for (i, name) in names.iter().enumerate() {
-            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_'), "{name}");
+            assert!(
+                name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_'),
+                "{name}"
+            );
             assert!(!names[..i].contains(name), "{name}");
         }
     }

@@ -45,13 +45,13 @@ pub async fn readiness(State(door): State<Door>) -> Response {
 /// `GET /metrics`: the numbers in the text format of Prometheus.
 pub async fn metrics(State(door): State<Door>) -> Response {
     let engine = door.engine.clone();
-    let response = match blocking(move || engine.metrics()).await {
-        Ok(Ok(gauges)) => {
+    let response = match blocking(move || engine.metrics()).await.flatten() {
+        Ok(gauges) => {
             let text = door.metrics.text(door.pool.load(), &gauges);
             let media = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
             ([(CONTENT_TYPE, media)], text).into_response()
         }
-        Ok(Err(error)) | Err(error) => error.into_response(),
+        Err(error) => error.into_response(),
     };
     labelled(response, "metrics")
 }

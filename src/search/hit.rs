@@ -125,8 +125,11 @@ impl Hit {
             .then_with(|| similarity(other).total_cmp(&similarity(self)))
             .then_with(|| other.written.cmp(&self.written))
             .then_with(|| {
-                (&self.namespace, &self.source_uri, self.chunk_idx)
-                    .cmp(&(&other.namespace, &other.source_uri, other.chunk_idx))
+                (&self.namespace, &self.source_uri, self.chunk_idx).cmp(&(
+                    &other.namespace,
+                    &other.source_uri,
+                    other.chunk_idx,
+                ))
             })
     }
 }

@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use loom_index::fuse::{self, Leg};
 use loom_index::{Filter, LegHits, LegQuery};
-use loom_storage::{ChunkId, Scope, Version, VersionId};
+use loom_storage::{ChunkId, Scope, Snapshot, Version, VersionId};
 
 use crate::context::Reading;
 use crate::error::Error;
 use crate::ops::knowledge::search::SearchMode;
 
-pub use hit::{Hit, Span};
+pub use hit::Hit;
 
 /// The least depth of a leg's list, so that what one leg ranks low can still be lifted by the other.
 const LEG_DEPTH_MIN: usize = 100;
@@ -87,38 +87,40 @@ fn search_namespace(
     vectors: &mut HashMap<String, Vec<f32>>,
     found: &mut Found,
 ) -> Result<(), Error> {
-    // A namespace that was never written to has no projection, and none is made for it.
+    // A namespace that was never written to has no projection, and none is made for it; an empty one finds nothing.
     if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) {
         return Ok(());
     }
-    let model = reading.models(scope)?.serving.name;
-    let vector = if request.mode == SearchMode::Lexical && !request.narrow_spans {
-        None
-    } else {
-        if !vectors.contains_key(&model) {
-            vectors.insert(model.clone(), reading.embed_query(&model, request.query)?);
-        }
-        vectors.get(&model).filter(|vector| vector.iter().any(|value| *value != 0.0))
-    };
-    let reads = request.top_k * if request.collapse_sections { READ_PER_HIT } else { 1 };
-    let query = LegQuery {
-        text: (request.mode != SearchMode::Semantic).then_some(request.query),
-        vector: vector.filter(|_| request.mode != SearchMode::Lexical).map(Vec::as_slice),
-        filter: request.filter,
-        depth: reads.max(LEG_DEPTH_MIN),
-        at: reading.snapshot().seq(),
-    };
     let started = Instant::now();
     let projection = reading.projection(scope)?;
     reading.time("store", started.elapsed().as_secs_f64() * 1e3);
-    let legs = projection.search(&query)?;
+    let reads = request.top_k * if request.collapse_sections { READ_PER_HIT } else { 1 };
+    let (legs, snapshot) = loop {
+        let model = projection.model().name;
+        if request.mode != SearchMode::Lexical && !vectors.contains_key(&model) {
+            vectors.insert(model.clone(), reading.embed_query(&model, request.query)?);
+        }
+        let view = reading.view(&projection)?;
+        if view.model().name != model {
+            // The namespace moved to another model since the query was embedded.
+            continue;
+        }
+        let vector = vectors.get(&model).filter(|vector| vector.iter().any(|value| *value != 0.0));
+        let query = LegQuery {
+            text: (request.mode != SearchMode::Semantic).then_some(request.query),
+            vector: vector.filter(|_| request.mode != SearchMode::Lexical).map(Vec::as_slice),
+            filter: request.filter,
+            depth: reads.max(LEG_DEPTH_MIN),
+        };
+        break (view.search(&query)?, view.into_snapshot());
+    };
     reading.time("lexical", legs.lexical_ms);
     reading.time("vector", legs.vector_ms);
     let started = Instant::now();
     let candidates = candidates(request, &legs);
     reading.time("fuse", started.elapsed().as_secs_f64() * 1e3);
     let started = Instant::now();
-    read_hits(reading, scope, candidates, reads, found)?;
+    read_hits(snapshot.as_ref(), scope, candidates, reads, found)?;
     reading.time("store", started.elapsed().as_secs_f64() * 1e3);
     Ok(())
 }
@@ -138,10 +140,7 @@ fn candidates(request: &Request<'_>, legs: &LegHits) -> Vec<Candidate> {
         SearchMode::Hybrid => {
             let vector: Vec<ChunkId> = legs.vector.iter().map(|hit| hit.chunk).collect();
             let lexical: Vec<ChunkId> = legs.lexical.iter().map(|hit| hit.chunk).collect();
-            let legs = [
-                Leg { weight: 1.0, ranked: &vector },
-                Leg { weight: request.lexical_weight, ranked: &lexical },
-            ];
+            let legs = [Leg { weight: 1.0, chunks: &vector }, Leg { weight: request.lexical_weight, chunks: &lexical }];
             fuse::fuse(&legs).into_iter().map(|fused| (fused.chunk, fused.score)).collect()
         }
         SearchMode::Semantic => legs.vector.iter().map(|hit| (hit.chunk, f64::from(hit.similarity))).collect(),
@@ -158,13 +157,12 @@ fn candidates(request: &Request<'_>, legs: &LegHits) -> Vec<Candidate> {
 
 /// Reads the best candidates that the snapshot serves: `reads` of them, and those that tie with the last.
 fn read_hits(
-    reading: &Reading<'_>,
+    snapshot: &dyn Snapshot,
     scope: &Scope,
     candidates: Vec<Candidate>,
     reads: usize,
     found: &mut Found,
 ) -> Result<(), Error> {
-    let snapshot = reading.snapshot();
     let mut versions: HashMap<VersionId, Option<Version>> = HashMap::new();
     let mut read = 0;
     let mut last_score = f64::NAN;

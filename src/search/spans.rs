@@ -31,10 +31,8 @@ pub fn narrow(
             Some(vector) => vector.clone(),
             None => reading.embed_query(&model, query)?,
         };
-        let windows: Vec<(usize, (usize, usize))> = members
-            .iter()
-            .flat_map(|at| windows(&hits[*at].content).into_iter().map(|window| (*at, window)))
-            .collect();
+        let windows: Vec<(usize, (usize, usize))> =
+            members.iter().flat_map(|at| windows(&hits[*at].content).into_iter().map(|window| (*at, window))).collect();
         let texts: Vec<&str> = windows.iter().map(|(at, (start, end))| &hits[*at].content[*start..*end]).collect();
         let embedded = reading.embed_passages(&model, &texts)?;
         let mut best: HashMap<usize, ((usize, usize), f32)> = HashMap::new();

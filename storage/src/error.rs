@@ -9,8 +9,14 @@ pub enum Error {
     /// A precondition of the batch did not hold; nothing was written.
     #[error("{what} changed since it was read")]
     Conflict {
-        /// The source address or record key whose precondition failed.
+        /// The source address whose precondition failed.
         what: String,
+    },
+    /// A precondition on a control record did not hold; nothing was written.
+    #[error("the record {key} changed since it was read")]
+    RecordConflict {
+        /// The record's key.
+        key: String,
     },
     /// Another process, or another `Store` of this one, holds the folder.
     #[error("the folder {} is in use by {holder}", folder.display())]

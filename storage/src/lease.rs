@@ -57,7 +57,7 @@ impl Lease {
             let changed = current.map(|record| record.changed);
             match write(store, key, owner, after(now, ttl_ms), changed) {
                 // Somebody wrote between the read and the commit, so each turn of the loop has another's progress.
-                Err(Error::Conflict { .. }) => {}
+                Err(Error::RecordConflict { .. }) => {}
                 held => return held.map(Acquired::Held),
             }
         }
@@ -70,7 +70,7 @@ impl Lease {
                 *self = renewed;
                 Ok(true)
             }
-            Err(Error::Conflict { .. }) => Ok(false),
+            Err(Error::RecordConflict { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -83,7 +83,7 @@ impl Lease {
         });
         match freed {
             Ok(_) => Ok(true),
-            Err(Error::Conflict { .. }) => Ok(false),
+            Err(Error::RecordConflict { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -81,18 +81,18 @@ impl Store for MemoryStore {
 impl State {
     fn apply(&mut self, batch: Batch, blobs: &Blobs) -> Result<Committed, Error> {
         for precondition in batch.preconditions {
-            let (what, expected, found) = match precondition {
+            match precondition {
                 Precondition::Head { scope, source_uri, changed } => {
                     let head = self.heads.get(&(scope, source_uri.clone()));
-                    (source_uri, changed, head.map(|head| head.changed))
+                    if head.map(|head| head.changed) != changed {
+                        return Err(Error::Conflict { what: source_uri });
+                    }
                 }
                 Precondition::Record { key, changed } => {
-                    let record = self.records.get(&key).map(|record| record.changed);
-                    (key, changed, record)
+                    if self.records.get(&key).map(|record| record.changed) != changed {
+                        return Err(Error::RecordConflict { key });
+                    }
                 }
-            };
-            if found != expected {
-                return Err(Error::Conflict { what });
             }
         }
         let mut committed = Committed { seq: self.seq, versions: Vec::new() };

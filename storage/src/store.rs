@@ -15,7 +15,7 @@ pub trait Store: Send + Sync {
 
     /// Applies the whole batch, or none of it, and returns once it is durable.
     ///
-    /// Batches committed at the same time share one sync. On [`Error::Conflict`] and [`Error::Invalid`] nothing
+    /// Batches committed at the same time share one sync. On [`Error::Conflict`], [`Error::RecordConflict`] and [`Error::Invalid`] nothing
     /// was written. On any other error it may have been: open the store again before relying on either.
     fn commit(&self, batch: Batch) -> Result<Committed, Error>;
 

@@ -105,6 +105,7 @@ fn outcome<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
         Err(Error::Conflict { what }) => format!("conflict on {what}"),
+        Err(Error::RecordConflict { key }) => format!("conflict on the record {key}"),
         Err(Error::Invalid(_)) => "invalid".into(),
         Err(Error::BlobGone { hash }) => format!("blob {hash} is gone"),
         Err(other) => panic!("{other}"),

@@ -89,7 +89,14 @@ fn run_and_kill(folder: &Path, round: u64, random: &mut Random, known: &mut Know
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
             let (base, acks, seed) = (base.clone(), acks.clone(), random.next());
-            let mine = Known(known.0.iter().filter(|(uri, _)| uri.starts_with(&prefix(writer))).map(|(uri, states)| (uri.clone(), states.clone())).collect());
+            let mine = Known(
+                known
+                    .0
+                    .iter()
+                    .filter(|(uri, _)| uri.starts_with(&prefix(writer)))
+                    .map(|(uri, states)| (uri.clone(), states.clone()))
+                    .collect(),
+            );
             thread::spawn(move || write_until_refused(&base, writer, round, &mut Random(seed), mine, &acks))
         })
         .collect();
@@ -110,7 +117,8 @@ fn serve(folder: &Path) -> (Child, String) {
         .unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("the server said {line:?}")).to_owned();
+    let base =
+        line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("the server said {line:?}")).to_owned();
     (child, base)
 }
 
@@ -136,7 +144,14 @@ fn text(body: u64) -> String {
 }
 
 /// Writes to its own documents until the server is gone; what it then knows.
-fn write_until_refused(base: &str, writer: u32, round: u64, random: &mut Random, mut known: Known, acks: &Sender<()>) -> Known {
+fn write_until_refused(
+    base: &str,
+    writer: u32,
+    round: u64,
+    random: &mut Random,
+    mut known: Known,
+    acks: &Sender<()>,
+) -> Known {
     let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
     for step in 0.. {
         let uri = format!("{}{}", prefix(writer), random.below(DOCS_PER_WRITER.into()));

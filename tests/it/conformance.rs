@@ -82,7 +82,8 @@ fn faults(document: &Value, registry: &BTreeMap<String, Value>, wanted: &Value) 
             faults.push(format!("{op}: input {name} is {allowed:?}, not {kind}"));
         }
         if required.contains(&name) != (default == "required" && !IDENTITY.contains(&name)) {
-            faults.push(format!("{op}: input {name} has the default {default}, required: {}", required.contains(&name)));
+            faults
+                .push(format!("{op}: input {name} has the default {default}, required: {}", required.contains(&name)));
         }
         let given = schema.get("default").or_else(|| resolve(document, schema).get("default"));
         if let Some(default) = default_of(default)
@@ -118,7 +119,8 @@ fn the_server_describes_every_operation_as_the_contract_does() {
     let faults: Vec<String> = contract.iter().flat_map(|wanted| faults(&document, &registry, wanted)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let contracted: BTreeSet<&str> = contract.iter().map(|wanted| wanted["op"].as_str().unwrap()).collect();
-    let own: BTreeSet<&str> = ops::ALL.iter().map(|spec| spec.facts.name).filter(|name| name.starts_with("knowledge.")).collect();
+    let own: BTreeSet<&str> =
+        ops::ALL.iter().map(|spec| spec.facts.name).filter(|name| name.starts_with("knowledge.")).collect();
     assert_eq!(own, contracted, "every knowledge operation stands in the contract");
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
 }

@@ -12,12 +12,24 @@ use crate::harness::{Folder, call, ok, search, uris};
 /// One step of a script.
 #[derive(Clone, Debug)]
 enum Step {
-    Write { op: &'static str, doc: u8, body: u8, title: u8 },
+    Write {
+        op: &'static str,
+        doc: u8,
+        body: u8,
+        title: u8,
+    },
     Bulk(Vec<(u8, u8)>),
-    Edit { doc: u8, title: u8, reindex: bool },
+    Edit {
+        doc: u8,
+        title: u8,
+        reindex: bool,
+    },
     Delete(u8),
     BulkDelete(Vec<u8>),
-    Restore { doc: u8, if_revision: Option<u64> },
+    Restore {
+        doc: u8,
+        if_revision: Option<u64>,
+    },
     Advance(u32),
     Reopen,
     /// Close, delete every projection, and open again.
@@ -133,7 +145,8 @@ fn run(engine: &Engine, model: &mut Model, folder: &Folder, step: &Step) {
             }
         }
         Step::Restore { doc, if_revision } => {
-            let answer = ok(engine, "knowledge.restore", json!({ "source_uri": uri(*doc), "if_revision": if_revision }));
+            let answer =
+                ok(engine, "knowledge.restore", json!({ "source_uri": uri(*doc), "if_revision": if_revision }));
             let expected = match model.0.get_mut(doc) {
                 None => "not_found",
                 Some(held) if held.live => "live",
@@ -157,7 +170,9 @@ fn agree(engine: &Engine, model: &Model) {
         .as_array()
         .expect("rows")
         .iter()
-        .map(|row| (row["source_uri"].as_str().expect("an address").into(), row["revision"].as_u64().expect("a number")))
+        .map(|row| {
+            (row["source_uri"].as_str().expect("an address").into(), row["revision"].as_u64().expect("a number"))
+        })
         .collect();
     let live: BTreeMap<String, u64> = model.live().map(|(doc, held)| (uri(doc), held.revision)).collect();
     assert_eq!(listed, live);

@@ -114,4 +114,9 @@ impl VectorIndex {
         let in_graph = self.graph.as_ref().map_or(0, |graph| u64::from(graph.rows()));
         Statistics { rows, removed: self.table.removed().len(), in_graph, pending: rows - in_graph }
     }
+
+    /// How many changes (rows added or removed) are in memory alone.
+    pub fn unsaved(&self) -> usize {
+        usize::try_from(self.table.changes() - self.saved.changes).unwrap_or(usize::MAX)
+    }
 }

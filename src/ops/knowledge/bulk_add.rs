@@ -118,7 +118,9 @@ impl Input {
         for (at, entry) in self.entries.iter().enumerate() {
             if let Some(earlier) = first.insert(entry.source_uri.as_str(), at) {
                 let field = format!("entries[{at}].source_uri");
-                let message = format!("{field} repeats entries[{earlier}].source_uri: name each source once; nothing was written");
+                let message = format!(
+                    "{field} repeats entries[{earlier}].source_uri: name each source once; nothing was written"
+                );
                 return Err(Error::invalid(field, message));
             }
         }

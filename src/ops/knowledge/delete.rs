@@ -62,10 +62,7 @@ impl Command for Delete {
                 at: planning.now(),
             });
         }
-        let output = Output {
-            deleted: live.is_some(),
-            chunks_tombstoned: live.map_or(0, |live| live.chunk_count),
-        };
+        let output = Output { deleted: live.is_some(), chunks_tombstoned: live.map_or(0, |live| live.chunk_count) };
         let audit = json!({ "scope": scope.to_string(), "source_uri": input.source_uri, "deleted": output.deleted });
         Ok(Plan { batch, answer: Box::new(move |_: &Committed| output), audit })
     }

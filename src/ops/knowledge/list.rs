@@ -188,7 +188,10 @@ fn check(input: &Input) -> Result<(), Error> {
     for (at, field) in input.fields.iter().flatten().enumerate() {
         if !FIELDS.contains(&field.as_str()) {
             let at = format!("fields[{at}]");
-            return Err(Error::invalid(at.clone(), format!("{at} names no field of a row; there are {}", FIELDS.join(", "))));
+            return Err(Error::invalid(
+                at.clone(),
+                format!("{at} names no field of a row; there are {}", FIELDS.join(", ")),
+            ));
         }
     }
     Ok(())
@@ -295,8 +298,10 @@ fn encode_cursor(key: TimelineKey, list: &str) -> String {
 }
 
 fn decode_cursor(cursor: &str, list: &str) -> Result<TimelineKey, Error> {
-    let refused = || Error::invalid("cursor", "cursor is not the next_cursor of a page of these namespaces: start without one");
-    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(refused)?;
+    let refused =
+        || Error::invalid("cursor", "cursor is not the next_cursor of a page of these namespaces: start without one");
+    let text =
+        URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(refused)?;
     let mut parts = text.split(':');
     let (Some("1"), Some(at), Some(version), Some(for_list), None) =
         (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())

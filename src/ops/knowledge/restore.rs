@@ -102,9 +102,8 @@ impl Command for Restore {
             Some(head) => snapshot.version(&scope, head.version)?,
             None => None,
         };
-        let reason = version
-            .as_ref()
-            .map_or(Reason::NotFound, |version| reason(version, input.if_revision, planning.now()));
+        let reason =
+            version.as_ref().map_or(Reason::NotFound, |version| reason(version, input.if_revision, planning.now()));
         let mut output = Output {
             restored: reason == Reason::None,
             reason,

@@ -186,7 +186,8 @@ fn check(input: &Input) -> Result<(), Error> {
 }
 
 fn filter(input: &Input, now: Timestamp) -> Filter {
-    let ms = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1000)).unwrap_or(i64::MAX);
+    let ms =
+        |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1000)).unwrap_or(i64::MAX);
     Filter {
         uri_prefixes: input.uri_prefix.clone(),
         tags: input.tags.iter().map(|tag| tag.trim().to_owned()).collect(),
@@ -205,7 +206,8 @@ fn scopes(reading: &Reading<'_>, input: &Input) -> Result<(Vec<Scope>, Vec<Strin
         return Ok((scopes, Vec::new()));
     }
     let others = reading.snapshot().namespaces(Some(&input.org))?;
-    let mut others: Vec<Scope> = others.into_iter().map(|row| row.scope).filter(|scope| !scopes.contains(scope)).collect();
+    let mut others: Vec<Scope> =
+        others.into_iter().map(|row| row.scope).filter(|scope| !scopes.contains(scope)).collect();
     let skipped = others.split_off(others.len().min(reading.config().fanout_namespaces_max));
     scopes.extend(others);
     Ok((scopes, skipped.into_iter().map(|scope| scope.namespace).collect()))

@@ -85,7 +85,8 @@ impl Command for UpdateMetadata {
         let mut batch = Batch::default();
         if input.reindex {
             if !live.document.format.is_empty() {
-                let message = "an extracted file's chunks come from its extraction: ingest the file again to re-index it";
+                let message =
+                    "an extracted file's chunks come from its extraction: ingest the file again to re-index it";
                 return Err(Error::invalid("reindex", message));
             }
             let prepared = ingest::rewrite(planning, &scope, head, &live, document)?;

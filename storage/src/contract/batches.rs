@@ -84,8 +84,8 @@ fn preconditions_on_records_guard_a_batch(place: &Place) {
         });
         match result {
             Ok(committed) => Some(committed.seq.0),
-            Err(Error::Conflict { what }) => {
-                assert_eq!(what, "k");
+            Err(Error::RecordConflict { key }) => {
+                assert_eq!(key, "k");
                 None
             }
             Err(other) => panic!("{other}"),

@@ -99,7 +99,7 @@ fn a_counter_under_guard_counts_every_step(place: &Place) {
             });
             match step {
                 Ok(_) => return,
-                Err(Error::Conflict { .. }) => {}
+                Err(Error::RecordConflict { .. }) => {}
                 Err(other) => panic!("{other}"),
             }
         }
@@ -132,7 +132,7 @@ fn a_lease_has_one_holder(place: &Place) {
     let two = held(acquire("two", 62));
     assert!(!again.clone().release(&*store).expect("it was taken over"));
     let fenced = Batch { preconditions: vec![again.precondition()], writes: vec![put(&scope(), "a", "1\n", 1)] };
-    assert!(matches!(store.commit(fenced), Err(Error::Conflict { .. })));
+    assert!(matches!(store.commit(fenced), Err(Error::RecordConflict { .. })));
     let guarded = Batch { preconditions: vec![two.precondition()], writes: vec![put(&scope(), "a", "1\n", 1)] };
     store.commit(guarded).expect("the holder's work is stored");
     assert!(two.release(&*store).expect("it was held"));

@@ -117,16 +117,20 @@ struct Planner<'a, 'txn> {
 
 impl<'a> Planner<'a, '_> {
     fn check(&mut self, precondition: &Precondition) -> Result<(), Error> {
-        let (what, expected, found) = match precondition {
+        match precondition {
             Precondition::Head { scope, source_uri, changed } => {
-                (source_uri, changed, self.head(scope, source_uri)?.map(|head| head.changed))
+                if self.head(scope, source_uri)?.map(|head| head.changed) != *changed {
+                    return Err(Error::Conflict { what: source_uri.clone() });
+                }
             }
             Precondition::Record { key, changed } => {
                 let found: Option<StoredRecord> = self.tables.get(Table::Records, key.as_bytes())?;
-                (key, changed, found.map(|record| record.changed))
+                if found.map(|record| record.changed) != *changed {
+                    return Err(Error::RecordConflict { key: key.clone() });
+                }
             }
-        };
-        if found == *expected { Ok(()) } else { Err(Error::Conflict { what: what.clone() }) }
+        }
+        Ok(())
     }
 
     fn write(&mut self, write: &'a Write, texts: &mut std::slice::Iter<'_, PreparedText>) -> Result<(), Error> {
