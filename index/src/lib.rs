@@ -14,6 +14,6 @@ pub mod vector;
 
 pub use catalog::{Filter, fold_tag};
 pub use error::Error;
-pub use projection::{FLUSH_CHUNKS, FLUSH_CHUNKS_MAX, LegHits, LegQuery, Model, Projection, ProjectionTotals, View};
+pub use projection::{LegHits, LegQuery, Model, Projection, ProjectionTotals, UNSAVED_MAX, View};
 pub use projections::Projections;
 pub use selection::{ChunkRange, Cursor, Selection};

@@ -12,17 +12,15 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::catalog::{Catalog, Filter};
 use crate::error::Error;
 use crate::selection::ChunkRange;
-use crate::text::{LexicalChunk, LexicalHit, LexicalIndex};
+use crate::text::{LexicalChunk, LexicalHit, LexicalIndex, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
 use crate::vector::{Refused, VectorHit, VectorIndex};
 
 /// How many changes are read from the log at a time.
 const CHANGES_PAGE: usize = 256;
 /// How many versions are read at a time while a projection is rebuilt.
 const VERSIONS_PAGE: usize = 256;
-/// Chunks in memory after which a projection is written to disk.
-pub const FLUSH_CHUNKS: usize = 8_192;
-/// Chunks in memory past which a writer helps to write them out before it goes on.
-pub const FLUSH_CHUNKS_MAX: usize = 4 * FLUSH_CHUNKS;
+/// Changes in memory past which a writer helps to write them out before it goes on.
+pub const UNSAVED_MAX: usize = 4 * PENDING_CHUNKS_MAX;
 
 /// An embedding model: its name and the length of its vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +72,8 @@ pub struct ProjectionTotals {
     pub lexical_chunks: u64,
     /// Live chunks in the vector index.
     pub vector_chunks: u64,
-    /// Chunks that are in memory and not yet on disk.
-    pub pending: usize,
+    /// Changes (chunks added or removed) that are in memory and not yet on disk, in the index that has more of them.
+    pub unsaved: usize,
 }
 
 struct State {
@@ -234,12 +232,14 @@ impl Projection {
         let _files = self.files.lock();
         let (lexical, vectors) = {
             let mut state = self.state.write();
-            let (text, vector) = (state.lexical.pending_chunks(), state.vectors.unsaved());
-            let threshold = if all { 1 } else { FLUSH_CHUNKS };
             let watermark = state.watermark;
+            let text = all
+                || state.lexical.pending_chunks() >= PENDING_CHUNKS_MAX
+                || state.lexical.pending_bytes() >= PENDING_BYTES_MAX;
+            let vector = all || state.vectors.unsaved() >= PENDING_CHUNKS_MAX;
             (
-                (text >= threshold).then(|| state.lexical.freeze(watermark)).flatten(),
-                (vector >= threshold).then(|| state.vectors.freeze(watermark)).flatten(),
+                text.then(|| state.lexical.freeze(watermark)).flatten(),
+                vector.then(|| state.vectors.freeze(watermark)).flatten(),
             )
         };
         if let Some(job) = lexical {
@@ -250,13 +250,11 @@ impl Projection {
             let flushed = job.run()?;
             self.state.write().vectors.install(flushed);
         }
-        let graph = self.state.read().vectors.plan_graph();
-        if let Some(job) = graph {
-            if let Some(graph) = job.run(stop)? {
-                self.state.write().vectors.install_graph(graph);
-            }
+        loop {
+            let job = self.state.read().vectors.plan_graph();
+            let Some(graph) = job.map(|job| job.run(stop)).transpose()?.flatten() else { return Ok(()) };
+            self.state.write().vectors.install_graph(graph);
         }
-        Ok(())
     }
 
     /// The totals.
@@ -329,7 +327,7 @@ fn totals(state: &State) -> ProjectionTotals {
         versions: state.catalog.len(),
         lexical_chunks: lexical.chunks,
         vector_chunks: vectors.rows - vectors.removed,
-        pending: lexical.pending_chunks.max(state.vectors.unsaved()),
+        unsaved: lexical.pending_chunks.max(state.vectors.unsaved()),
     }
 }
 
@@ -369,7 +367,7 @@ fn open_lexical(folder: &Path, scope: &Scope, snapshot: &dyn Snapshot, last: Seq
         for_live_versions(scope, snapshot, |version| {
             let chunks = chunks_of(scope, snapshot, version)?;
             index.add(version.id, &lexical_chunks(&chunks));
-            if index.pending_chunks() >= FLUSH_CHUNKS
+            if index.pending_chunks() >= PENDING_CHUNKS_MAX
                 && let Some(job) = index.freeze(Seq(0))
             {
                 let flushed = job.run()?;

@@ -85,7 +85,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
     }
     let label = args.label.tidy();
     let roots = walk::roots(&args.paths, args.source_uri.as_deref(), args.prefix.as_deref())?;
-    let content_bytes_max = args.identity.config()?.documents.content_bytes_max;
+    let content_bytes_max = args.identity.config()?.documents.content_bytes;
     let client = Client::open(global, &args.identity, Missing::Create)?;
     let known = Stored::of(&client, &roots)?;
     let reader = Reader { known: &known, label: &label, content_bytes_max, force: args.force };
