@@ -15,7 +15,7 @@ fn blocks(language: &str) -> Vec<String> {
     let mut lines = README.lines();
     while let Some(line) = lines.next() {
         if line == format!("```{language}") {
-            blocks.push(lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect());
+            blocks.push(lines.by_ref().take_while(|line| *line != "```").flat_map(|line| [line, "\n"]).collect());
         }
     }
     blocks
