@@ -5,6 +5,7 @@
 mod cli;
 mod conformance;
 mod harness;
+mod house;
 mod http;
 mod library;
 mod properties;
