@@ -38,8 +38,16 @@ fn each_library_is_named_where_it_belongs() {
         ("bincode", "storage/src", &["src", "index/src"]),
         ("tantivy", "index/src", &["src", "storage/src"]),
         ("usearch", "index/src", &["src", "storage/src"]),
-        ("axum", "src/http", &["src/ops", "src/search", "src/cli", "src/chunk", "src/embed", "index/src", "storage/src"]),
-        ("clap", "src/cli", &["src/ops", "src/search", "src/http", "src/chunk", "src/embed", "index/src", "storage/src"]),
+        (
+            "axum",
+            "src/http",
+            &["src/ops", "src/search", "src/cli", "src/chunk", "src/embed", "index/src", "storage/src"],
+        ),
+        (
+            "clap",
+            "src/cli",
+            &["src/ops", "src/search", "src/http", "src/chunk", "src/embed", "index/src", "storage/src"],
+        ),
     ] {
         assert!(!users(home, library).is_empty(), "{library} is used in {home}");
         for other in others {
