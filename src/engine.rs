@@ -13,7 +13,7 @@ use crate::error::{Code, Error};
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
-use crate::work::Worker;
+use crate::work::Workers;
 
 use crate::context::{Planning, Reading};
 
@@ -62,7 +62,7 @@ pub(crate) struct Inner {
     /// Cuts background work short.
     pub(crate) stop: AtomicBool,
     pub(crate) moves: crate::reembed::Moves,
-    worker: Worker,
+    workers: Workers,
 }
 
 impl Engine {
@@ -88,9 +88,9 @@ impl Engine {
             closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             moves: crate::reembed::Moves::default(),
-            worker: Worker::default(),
+            workers: Workers::default(),
         });
-        inner.worker.start(Arc::clone(&inner))?;
+        inner.workers.start(&inner)?;
         Ok(Self(Arc::new(Handle(inner))))
     }
 
@@ -198,10 +198,10 @@ impl Inner {
     fn follow(&self, scope: &Scope) -> Result<(), Error> {
         let snapshot = self.store.snapshot()?;
         let projection = self.projection(scope, snapshot.as_ref())?;
-        if projection.totals().unsaved >= UNSAVED_MAX {
-            projection.flush(false, &self.stop)?;
-        } else {
-            self.worker.wake();
+        match projection.totals().unsaved {
+            unsaved if unsaved >= UNSAVED_MAX => projection.flush(false)?,
+            unsaved if unsaved >= UNSAVED_MAX / 4 => self.workers.wake(),
+            _ => {}
         }
         Ok(())
     }
@@ -230,8 +230,8 @@ impl Inner {
             return Ok(());
         }
         self.stop.store(true, Ordering::Release);
-        self.worker.stop();
-        Ok(self.projections.flush(true, &self.stop)?)
+        self.workers.stop();
+        Ok(self.projections.flush(true)?)
     }
 }
 

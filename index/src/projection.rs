@@ -179,9 +179,8 @@ impl Projection {
         self.state.read().model.clone()
     }
 
-    /// Writes to disk what has gathered in memory (with `all` whatever there is, else once there is enough), and does
-    /// the upkeep of the vector index, which `stop` cuts short.
-    pub fn flush(&self, all: bool, stop: &AtomicBool) -> Result<(), Error> {
+    /// Writes to disk what has gathered in memory: with `all` whatever there is, else once there is enough of it.
+    pub fn flush(&self, all: bool) -> Result<(), Error> {
         let _files = self.files.lock();
         let (lexical, vectors) = {
             let mut state = self.state.write();
@@ -203,6 +202,12 @@ impl Projection {
             let flushed = job.run()?;
             self.state.write().vectors.install(flushed);
         }
+        Ok(())
+    }
+
+    /// Builds and extends the graph of the vector index, and leaves out removed rows once there are many of them.
+    /// Takes minutes for hundreds of thousands of vectors, while which everything else goes on; `stop` cuts it short.
+    pub fn tend_graph(&self, stop: &AtomicBool) -> Result<(), Error> {
         loop {
             let job = self.state.read().vectors.plan_graph();
             let Some(graph) = job.map(|job| job.run(stop)).transpose()?.flatten() else { return Ok(()) };
