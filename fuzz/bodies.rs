@@ -1,0 +1,129 @@
+//! What the fuzz targets check of an input, each by panicking. `tests/it/corpus.rs` includes this file and replays
+//! the corpora through it.
+
+use std::path::Path;
+
+use loom::chunk::{ChunkSettings, FRONT_MATTER_BYTES_MAX, FrontMatter, cut};
+use loom::ops;
+use loom::{Caller, Code, Config, Engine, Error, Kind};
+use loom_index::text::{TERM_BYTES_MAX, analyze as terms_of};
+use serde_json::{Map, Value, json};
+
+/// The most hits a search is asked for.
+const TOP_K: usize = 7;
+
+/// The pieces of a text hold all of it that is not blank, in order, and none is too long.
+pub fn chunk(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for settings in [ChunkSettings::default(), ChunkSettings::new(32, 20).expect("within the bounds")] {
+        let whole = cut(&text, settings);
+        let front = whole.front_matter.as_ref().map_or(0, |front| front.byte_end);
+        let mut covered = front.max(text.len() - text.strip_prefix('\u{feff}').unwrap_or(&text).len());
+        for piece in &whole.pieces {
+            let [start, end] =
+                [piece.place.byte_start, piece.place.byte_end].map(|byte| usize::try_from(byte).expect("a place"));
+            assert!(front <= start && covered < end, "a piece moves on");
+            assert!(text[covered.min(start)..start].trim().is_empty(), "nothing is left out before {start}");
+            let passage = &text[start..end];
+            assert!(passage.trim_end() == passage && !passage.is_empty(), "{passage:?} is trimmed");
+            assert!(passage.chars().count() <= settings.size(), "{passage:?} fits");
+            assert_eq!(piece.place.char_end - piece.place.char_start, passage.chars().count() as u64);
+            covered = end;
+        }
+        assert!(text[covered..].trim().is_empty(), "nothing is left out after {covered}");
+        assert_eq!(whole.chars, text.chars().count() as u64);
+        let pieces = u32::try_from(whole.pieces.len()).expect("fewer than bytes");
+        assert!(whole.sections.iter().all(|section| section.chunks.0 < section.chunks.1 && section.chunks.1 <= pieces));
+    }
+}
+
+/// A metadata block ends where it closes, and whatever it holds, the rest is cut as ever.
+pub fn front_matter(data: &[u8]) {
+    let text = format!("---\n{}\n---\n\nAfter.\n", String::from_utf8_lossy(data));
+    if let Some(FrontMatter { byte_end, tags, .. }) = cut(&text, ChunkSettings::default()).front_matter {
+        assert!(byte_end <= FRONT_MATTER_BYTES_MAX);
+        let last = text[..byte_end].trim_end().rsplit(['\n', '\r']).next();
+        assert!(last.is_some_and(|line| matches!(line, "---" | "...")), "{last:?} closes the block");
+        assert!(tags.iter().all(|tag| !tag.is_empty()));
+    }
+    chunk(text.as_bytes());
+}
+
+/// Terms keep their bounds, and a text means the same wherever it stands.
+pub fn analyze(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (terms, words) = analyzed(&text);
+    for term in &terms {
+        assert!((1..=TERM_BYTES_MAX).contains(&term.len()));
+        assert!(std::str::from_utf8(term).is_ok(), "{term:?} is text");
+    }
+    let (twice, words_twice) = analyzed(&format!("{text}\n{text}"));
+    assert!(twice.len() == 2 * terms.len() && words_twice == 2 * words, "{text:?} twice has twice the words");
+    assert!(twice.iter().eq(terms.iter().chain(&terms)), "{text:?} twice has its terms twice");
+}
+
+fn analyzed(text: &str) -> (Vec<Vec<u8>>, u32) {
+    let mut terms = Vec::new();
+    let words = terms_of(text, |term, _| terms.push(term.to_vec()));
+    (terms, words)
+}
+
+/// An engine on an empty folder, with the few documents that [`request`] and [`search_query`] ask for.
+pub fn library(folder: &Path) -> Engine {
+    let engine = Engine::open(folder, Config::default()).expect("an empty folder opens");
+    let documents = [
+        ("note://deploy", "# Deploying\n\nRun `make deploy`.\n\n## Rollback\n\nRun `make undo`, then tell the team.\n"),
+        ("note://orders", "# Orders\n\n| table | holds |\n|---|---|\n| orders_daily | one row for each day |\n"),
+        ("note://multi", "# Überblick\n\nStraße, naïve café.\n\n# 設定\n\n環境変数を設定する。\n"),
+    ];
+    let entries: Vec<Value> =
+        documents.iter().map(|(uri, text)| json!({ "source_uri": uri, "content": text })).collect();
+    let stored = engine.call(&Caller::local(), "knowledge.bulk_add", object(json!({ "entries": entries })));
+    stored.expect("small documents are stored");
+    engine
+}
+
+/// `operation {json}`: a read is answered, or refused for what the request says, and alike when repeated.
+pub fn request(engine: &Engine, data: &[u8]) {
+    let Some((op, input)) = std::str::from_utf8(data).ok().and_then(|text| text.trim().split_once(' ')) else { return };
+    let Ok(input) = serde_json::from_str::<Map<String, Value>>(input) else { return };
+    if ops::find(op).is_some_and(|spec| spec.facts.kind != Kind::Read) {
+        return;
+    }
+    let answer = answered(engine, op, input.clone());
+    if let Err(error) = &answer {
+        let named = [Code::UnknownOp, Code::ValidationFailed, Code::NotFound, Code::PreconditionFailed];
+        assert!(named.contains(&error.code), "{op} {}: {}", error.code, error.message);
+    }
+    assert_eq!(outcome(answer), outcome(answered(engine, op, input)));
+}
+
+/// Any text is a query: it is answered in every mode, or refused for its length or a NUL.
+pub fn search_query(engine: &Engine, data: &[u8]) {
+    let query = String::from_utf8_lossy(data);
+    for mode in ["hybrid", "semantic", "lexical"] {
+        let input = object(json!({ "query": query, "search_mode": mode, "top_k": TOP_K, "narrow_spans": true }));
+        match answered(engine, "knowledge.search", input) {
+            Ok(answer) => {
+                let hits = answer["results"].as_array().expect("a list");
+                assert!(hits.len() <= TOP_K);
+                assert!(hits.iter().all(|hit| hit["content"].as_str().is_some_and(|text| !text.is_empty())));
+                assert!(hits.iter().all(|hit| hit["score"].as_f64().is_some_and(f64::is_finite)));
+            }
+            Err(error) => assert_eq!((error.code, error.field.as_deref()), (Code::ValidationFailed, Some("query"))),
+        }
+    }
+}
+
+fn answered(engine: &Engine, op: &str, input: Map<String, Value>) -> Result<Value, Error> {
+    engine.call(&Caller::local(), op, input).map(|answer| answer.output)
+}
+
+fn outcome(answer: Result<Value, Error>) -> Value {
+    answer.unwrap_or_else(|error| error.to_json())
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    let Value::Object(fields) = value else { panic!("an object is asked for") };
+    fields
+}
