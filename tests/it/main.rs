@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod cases;
 mod cli;
 mod conformance;
 mod harness;
 mod http;
 mod library;
+mod ops;
 mod properties;
 mod readme;
 mod server;
