@@ -19,7 +19,11 @@ use crate::context::{Planning, Reading};
 
 /// An open folder. Cheap to clone; blocking; safe to share between threads. The last clone closes it.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<Handle>);
+
+/// What the clones share. The background thread holds the engine only weakly, or while it works; the drop of the
+/// last clone waits for it, so that the folder is free afterwards.
+struct Handle(Arc<Inner>);
 
 /// Why a folder could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -81,12 +85,12 @@ impl Engine {
             worker: Worker::default(),
         });
         inner.worker.start(Arc::downgrade(&inner))?;
-        Ok(Self(inner))
+        Ok(Self(Arc::new(Handle(inner))))
     }
 
     /// The settings.
     pub fn config(&self) -> &Config {
-        &self.0.config
+        &self.inner().config
     }
 
     /// Runs an operation of the registry.
@@ -97,12 +101,12 @@ impl Engine {
 
     /// Leaves the address served on for a process that finds the folder locked.
     pub fn announce(&self, address: &str) -> Result<(), Error> {
-        Ok(self.0.store.set_holder_note(address)?)
+        Ok(self.inner().store.set_holder_note(address)?)
     }
 
     /// Whether the store answers and the open projections have caught up with it.
     pub fn readiness(&self) -> Readiness {
-        match self.0.lagging() {
+        match self.inner().lagging() {
             Ok(lagging) => {
                 Readiness { ready: lagging.is_empty(), detail: json!({ "store": "open", "behind": lagging }) }
             }
@@ -112,10 +116,10 @@ impl Engine {
 
     /// Gauges: name, what it means, value.
     pub fn metrics(&self) -> Result<Vec<(&'static str, &'static str, f64)>, Error> {
-        let snapshot = self.0.store.snapshot()?;
+        let snapshot = self.inner().store.snapshot()?;
         let rows = snapshot.namespaces(None)?;
         let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
-        let totals: Vec<_> = self.0.projections.opened().iter().map(|projection| projection.totals()).collect();
+        let totals: Vec<_> = self.inner().projections.opened().iter().map(|projection| projection.totals()).collect();
         let pending: usize = totals.iter().map(|total| total.pending).sum();
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let gauges = vec![
@@ -132,15 +136,15 @@ impl Engine {
 
     /// Stops the background work and writes the projections to disk. Further calls are refused.
     pub fn close(&self) -> Result<(), Error> {
-        self.0.close()
+        self.inner().close()
     }
 
     pub(crate) fn inner(&self) -> &Inner {
-        &self.0
+        &self.0.0
     }
 
     pub(crate) fn reading(&self, caller: &Caller) -> Result<Reading<'_>, Error> {
-        Reading::new(&self.0, caller)
+        Reading::new(self.inner(), caller)
     }
 
     pub(crate) fn planning(&self, caller: &Caller) -> Result<Planning<'_>, Error> {
@@ -149,7 +153,7 @@ impl Engine {
 
     /// Commits a batch, durable and searchable when it returns. An empty batch commits nothing.
     pub(crate) fn commit(&self, batch: Batch) -> Result<Committed, loom_storage::Error> {
-        self.0.commit(batch)
+        self.inner().commit(batch)
     }
 }
 
@@ -221,9 +225,9 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Handle {
     fn drop(&mut self) {
-        if let Err(error) = self.close() {
+        if let Err(error) = self.0.close() {
             tracing::error!(%error, "the projections could not be written at close; they are rebuilt from storage");
         }
     }

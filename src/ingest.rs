@@ -101,11 +101,7 @@ pub fn commit_into(
     scope: &Scope,
     prepared: Vec<Prepared>,
 ) -> Result<NamespaceModels, Error> {
-    let inputs: Vec<(Hash, String)> = prepared
-        .iter()
-        .flat_map(|prepared| &prepared.version.chunks)
-        .map(|NewChunk(chunk)| (chunk.input_hash, embed::input(&chunk.context, &chunk.text)))
-        .collect();
+    let inputs = inputs(prepared.iter().flat_map(|prepared| &prepared.version.chunks).map(|NewChunk(chunk)| chunk));
     let models = planning.embed_into(batch, scope, &inputs)?;
     for Prepared { version, head, blob } in prepared {
         batch.preconditions.push(head_unchanged(scope, &version.source_uri, head.as_ref()));
@@ -113,6 +109,11 @@ pub fn commit_into(
         batch.writes.push(Write::PutVersion(Box::new(version)));
     }
     Ok(models)
+}
+
+/// What is embedded for chunks, under the hash that their vectors are kept by.
+pub fn inputs<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<(Hash, String)> {
+    chunks.map(|chunk| (chunk.input_hash, embed::input(&chunk.context, &chunk.text))).collect()
 }
 
 /// The guard that a source address is as it was read.

@@ -13,9 +13,9 @@ use loom_storage::{Batch, Precondition, RecordWrite, Scope, Snapshot, Version, W
 use parking_lot::Mutex;
 
 use crate::context::embed_missing;
-use crate::embed;
 use crate::engine::Inner;
 use crate::error::{Code, Error};
+use crate::ingest;
 use crate::models::{self, NamespaceModels};
 
 /// How many versions are embedded between two looks at whether to stop.
@@ -113,9 +113,7 @@ fn fill_version(
     version: &Version,
 ) -> Result<(), Error> {
     let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
-    let inputs: Vec<_> =
-        chunks.iter().map(|chunk| (chunk.input_hash, embed::input(&chunk.context, &chunk.text))).collect();
-    let vectors = embed_missing(engine, snapshot, scope, &target.name, &inputs)?;
+    let vectors = embed_missing(engine, snapshot, scope, target, &ingest::inputs(chunks.iter()))?;
     if !vectors.is_empty() {
         let write = Write::PutVectors { scope: scope.clone(), model: target.name.clone(), vectors };
         engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] })?;

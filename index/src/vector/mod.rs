@@ -21,6 +21,7 @@ mod table;
 mod tests;
 mod upkeep;
 
+pub use open::DIMENSIONS;
 pub use flush::{VectorFlush, VectorFlushed};
 pub use projection::{Settings, Statistics, VectorIndex};
 pub use search::VectorHit;

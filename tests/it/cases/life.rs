@@ -22,12 +22,12 @@ fn each_step_of_a_documents_life_is_what_searches_find() {
         counts[0]
     };
     for reopen in [false, true] {
-        let mut step = |engine: &mut loom::Engine, op: &str, input: Value, live: usize| {
+        let step = |engine: &mut loom::Engine, op: &str, input: Value, live: usize| {
             ok(engine, op, input);
             assert_eq!(found(engine, op), live, "after {op}");
             if reopen {
                 engine.close().unwrap();
-                *engine = folder_swap(engine, &folder);
+                *engine = reopened(engine, &folder);
                 assert_eq!(found(engine, op), live, "after {op} and a restart");
             }
         };
@@ -49,7 +49,7 @@ fn each_step_of_a_documents_life_is_what_searches_find() {
 }
 
 /// Opens the folder anew in place of a closed engine.
-fn folder_swap(closed: &mut loom::Engine, folder: &Folder) -> loom::Engine {
+fn reopened(closed: &mut loom::Engine, folder: &Folder) -> loom::Engine {
     let other = tempfile::tempdir().unwrap();
     // The closed engine must let go of the folder before it can be opened again.
     *closed = loom::Engine::open(other.path(), loom::Config::default()).unwrap();

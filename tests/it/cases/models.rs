@@ -70,12 +70,21 @@ fn search_until(engine: &Engine, done: &AtomicBool, models: &[&str]) -> usize {
     searches
 }
 
+/// Sets a flag when it goes.
+struct StoreOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StoreOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// Case 22.
 #[test]
 fn the_old_model_serves_until_the_new_one_is_complete() {
     let folder = Folder::new();
     drop(stored(&folder));
-    let endpoint = Endpoint::start(24);
+    let endpoint = Endpoint::start(48);
     let engine = open(&folder, Some(&endpoint));
     let (done, searches) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -84,9 +93,10 @@ fn the_old_model_serves_until_the_new_one_is_complete() {
                 searches.fetch_add(search_until(&engine, &done, &[BUILT_IN, "openai:fake"]), Ordering::Relaxed);
             });
         }
+        // Also when the move fails, or the searches would go on for ever.
+        let _stop = StoreOnDrop(&done);
         wake(&engine);
         settled(&engine, "openai:fake");
-        done.store(true, Ordering::Release);
     });
     assert!(searches.into_inner() > 0);
     let hit = &search(&engine, "semantic", "marmalade jar number 17", 1)[0];
@@ -111,7 +121,7 @@ fn the_old_model_serves_until_the_new_one_is_complete() {
 fn a_move_stopped_half_way_can_be_read_gone_on_with_and_taken_back() {
     let folder = Folder::new();
     drop(stored(&folder));
-    let endpoint = Endpoint::start(24);
+    let endpoint = Endpoint::start(48);
     let half_way = |row: &Value| row["reembedding"]["done"].as_u64().is_some_and(|done| done > 0);
     for back in [true, false] {
         endpoint.allow(36);
@@ -151,7 +161,7 @@ fn a_document_deleted_before_a_move_is_found_by_meaning_once_restored() {
     add(&engine, "gone", "# Attic\n\nThe rocking horse.");
     ok(&engine, "knowledge.delete", json!({ "source_uri": "gone" }));
     drop(engine);
-    let endpoint = Endpoint::start(24);
+    let endpoint = Endpoint::start(48);
     let engine = open(&folder, Some(&endpoint));
     wake(&engine);
     settled(&engine, "openai:fake");
@@ -165,11 +175,11 @@ fn a_document_deleted_before_a_move_is_found_by_meaning_once_restored() {
 #[test]
 fn another_dimension_under_the_same_name_is_refused_and_harms_nothing() {
     let folder = Folder::new();
-    let endpoint = Endpoint::start(24);
+    let endpoint = Endpoint::start(48);
     let engine = open(&folder, Some(&endpoint));
     add(&engine, "a", "# Attic\n\nThe rocking horse.");
     drop(engine);
-    let other = Endpoint::start(16);
+    let other = Endpoint::start(64);
     let engine = open(&folder, Some(&other));
     for (op, input) in [
         ("knowledge.search", json!({ "query": "rocking horse" })),
@@ -177,7 +187,7 @@ fn another_dimension_under_the_same_name_is_refused_and_harms_nothing() {
     ] {
         let error = refused(&engine, op, input);
         assert_eq!(error.code, Code::ProviderRefused, "{op}: {error}");
-        for told in ["openai:fake", "24", "16"] {
+        for told in ["openai:fake", "48", "64"] {
             assert!(error.message.contains(told), "{op}: {error}");
         }
     }
@@ -189,9 +199,30 @@ fn another_dimension_under_the_same_name_is_refused_and_harms_nothing() {
 }
 
 #[test]
+fn a_model_whose_vectors_no_index_takes_is_refused_before_anything_is_stored() {
+    for dim in [31, 4_097] {
+        let folder = Folder::new();
+        let endpoint = Endpoint::start(dim);
+        let engine = open(&folder, Some(&endpoint));
+        let error = refused(&engine, "knowledge.add", json!({ "source_uri": "a", "content": "The piano." }));
+        assert_eq!(error.code, Code::ProviderRefused, "{error}");
+        assert!(error.message.contains(&dim.to_string()) && error.message.contains("32 to 4096"), "{error}");
+        assert_eq!(ok(&engine, "namespace.list", json!({}))["namespaces"], json!([]));
+        drop(engine);
+        // A namespace of another model stays with it.
+        let engine = open(&folder, None);
+        add(&engine, "a", "The piano.");
+        drop(engine);
+        let engine = open(&folder, Some(&endpoint));
+        wake(&engine);
+        assert_eq!(uris(&search(&engine, "semantic", "piano", 1)), ["a"]);
+    }
+}
+
+#[test]
 fn a_provider_that_is_down_is_told_and_words_still_answer() {
     let folder = Folder::new();
-    let endpoint = Endpoint::start(24);
+    let endpoint = Endpoint::start(48);
     let engine = open(&folder, Some(&endpoint));
     add(&engine, "a", "# Attic\n\nThe rocking horse.");
     endpoint.allow(0);
