@@ -21,8 +21,8 @@ mod table;
 mod tests;
 mod upkeep;
 
-pub use open::DIMENSIONS;
 pub use flush::{VectorFlush, VectorFlushed};
+pub use open::DIMENSIONS;
 pub use projection::{Settings, Statistics, VectorIndex};
 pub use search::VectorHit;
 pub use table::Refused;

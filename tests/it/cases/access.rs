@@ -25,8 +25,18 @@ fn a_foreign_host_or_origin_is_turned_away() {
     let port = own.rsplit(':').next().unwrap().to_owned();
     let host = format!("host: {own}");
     let hosts = [
-        "attacker.test", "localhost.attacker.test", "127.0.0.1.attacker.test", "127.0.0.1@attacker.test", "attacker.test:80",
-        "localhost:x", "0.0.0.0", "[::ffff:8.8.8.8]", "10.0.0.1", "", "127.0.0.1 attacker.test", "loc\u{e0}lhost",
+        "attacker.test",
+        "localhost.attacker.test",
+        "127.0.0.1.attacker.test",
+        "127.0.0.1@attacker.test",
+        "attacker.test:80",
+        "localhost:x",
+        "0.0.0.0",
+        "[::ffff:8.8.8.8]",
+        "10.0.0.1",
+        "",
+        "127.0.0.1 attacker.test",
+        "loc\u{e0}lhost",
     ];
     for foreign in hosts {
         let foreign = format!("host: {foreign}");
@@ -34,8 +44,15 @@ fn a_foreign_host_or_origin_is_turned_away() {
         assert!(found == 403 || found == 400, "{foreign}: {found}");
     }
     let origins = [
-        "https://evil.example", "http://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example",
-        "file://", "http://user@evil.example", "chrome-extension://abc", "",
+        "https://evil.example",
+        "http://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "http://127.0.0.1.evil.example",
+        "file://",
+        "http://user@evil.example",
+        "chrome-extension://abc",
+        "",
     ];
     for origin in origins {
         let origin = format!("origin: {origin}");
@@ -47,7 +64,9 @@ fn a_foreign_host_or_origin_is_turned_away() {
     assert!(two_hosts == 403 || two_hosts == 400, "{two_hosts}");
     let two_origins = [&host, &format!("origin: http://{own}"), "origin: https://evil.example"];
     assert_eq!(status(&server, "GET", "/v1/ops", &two_origins), 403);
-    for ours in [own.as_str(), &format!("localhost:{port}"), "LOCALHOST", "127.0.0.1", "[::1]", &format!("[::1]:{port}")] {
+    for ours in
+        [own.as_str(), &format!("localhost:{port}"), "LOCALHOST", "127.0.0.1", "[::1]", &format!("[::1]:{port}")]
+    {
         assert_eq!(status(&server, "GET", "/v1/ops", &[&format!("host: {ours}")]), 200, "{ours}");
     }
     assert_eq!(status(&server, "GET", "/v1/ops", &[&host, &format!("origin: http://{own}")]), 200);

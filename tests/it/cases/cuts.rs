@@ -27,7 +27,8 @@ fn located(content: &str, hit: &Value) -> String {
 #[test]
 fn no_chunk_cuts_a_row_and_each_can_be_found_by_the_header() {
     use std::fmt::Write as _;
-    let mut table = String::from("Deliveries of the harbour office.\n\n| Quartermaster | Tonnage | Berth |\n|---|---|---|\n");
+    let mut table =
+        String::from("Deliveries of the harbour office.\n\n| Quartermaster | Tonnage | Berth |\n|---|---|---|\n");
     for row in 0..400 {
         writeln!(table, "| name {row:04} aaaaaaaaaaaaaaaa | {row:06} tons | berth {:04} bbb |", row % 7).unwrap();
     }
@@ -87,7 +88,10 @@ fn long_urls_at_line_ends_stay_within_the_size() {
         assert_eq!(hit["content"].as_str().unwrap(), located(&text, hit));
     }
     for n in [0, 31, 59] {
-        assert!(found.iter().any(|hit| hit["content"].as_str().unwrap().contains(&line(n))), "line {n} is whole somewhere");
+        assert!(
+            found.iter().any(|hit| hit["content"].as_str().unwrap().contains(&line(n))),
+            "line {n} is whole somewhere"
+        );
     }
 }
 

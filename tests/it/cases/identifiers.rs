@@ -7,8 +7,18 @@ use loom::Engine;
 use crate::harness::{Folder, add, search, uris};
 
 const NAMES: [&str; 12] = [
-    "atomic_write_json", "atomicWriteJson", "atomic-write.json", "1.0.21", "RS32", "1.0.2", "RS232", "orders_daily", "daily_orders",
-    "pool.max-size", "userId", "HTTPServerError",
+    "atomic_write_json",
+    "atomicWriteJson",
+    "atomic-write.json",
+    "1.0.21",
+    "RS32",
+    "1.0.2",
+    "RS232",
+    "orders_daily",
+    "daily_orders",
+    "pool.max-size",
+    "userId",
+    "HTTPServerError",
 ];
 
 fn stored() -> (Folder, Engine) {
@@ -45,7 +55,9 @@ fn the_parts_of_a_name_find_every_spelling() {
         let found: BTreeSet<&str> = uris(&found).into_iter().collect();
         assert!(found.is_superset(&spellings), "{query}: {found:?}");
     }
-    for (query, name) in [("max size", "pool.max-size"), ("user id", "userId"), ("http server error", "HTTPServerError")] {
+    for (query, name) in
+        [("max size", "pool.max-size"), ("user id", "userId"), ("http server error", "HTTPServerError")]
+    {
         assert_eq!(uris(&search(&engine, "lexical", query, 12)).first(), Some(&name), "{query}");
     }
 }

@@ -58,7 +58,10 @@ fn only_the_namespaces_named_are_read() {
             let found = hits(&ok(&engine, "knowledge.search", input.clone()));
             assert_eq!(seen(&found), expected, "{input}");
             let org = input["org"].as_str().unwrap_or("dev");
-            assert!(found.iter().all(|hit| hit["content"].as_str().unwrap().contains(&format!("ferry of {org}"))), "{input}");
+            assert!(
+                found.iter().all(|hit| hit["content"].as_str().unwrap().contains(&format!("ferry of {org}"))),
+                "{input}"
+            );
         }
     }
 }

@@ -40,10 +40,20 @@ fn each_step_of_a_documents_life_is_what_searches_find() {
         step(&mut engine, "knowledge.delete", uri.clone(), 0);
         step(&mut engine, "knowledge.add", doc.clone(), 2);
         step(&mut engine, "knowledge.add", doc.clone(), 2);
-        step(&mut engine, "knowledge.update_metadata", json!({ "source_uri": "lantern", "title": "T", "reindex": true }), 2);
+        step(
+            &mut engine,
+            "knowledge.update_metadata",
+            json!({ "source_uri": "lantern", "title": "T", "reindex": true }),
+            2,
+        );
         step(&mut engine, "knowledge.bulk_delete", json!({ "source_uris": ["lantern", "absent", "lantern"] }), 0);
         step(&mut engine, "knowledge.delete", uri.clone(), 0);
-        step(&mut engine, "knowledge.upsert", json!({ "source_uri": "lantern", "content": "# Lantern\n\nIt is out." }), 1);
+        step(
+            &mut engine,
+            "knowledge.upsert",
+            json!({ "source_uri": "lantern", "content": "# Lantern\n\nIt is out." }),
+            1,
+        );
         step(&mut engine, "knowledge.delete", uri, 0);
     }
 }
@@ -94,7 +104,10 @@ fn background_work_never_touches_what_is_live() {
         let sought = format!("barrel 7 of round {round}");
         for mode in MODES {
             let hits = search(&engine, mode, &sought, 100);
-            assert!(hits.iter().all(|hit| hit["content"].as_str().unwrap().contains(&format!("round {round}."))), "{mode}");
+            assert!(
+                hits.iter().all(|hit| hit["content"].as_str().unwrap().contains(&format!("round {round}."))),
+                "{mode}"
+            );
             let seven = hits.iter().any(|hit| hit["source_uri"] == "bulk/7");
             if mode == "lexical" || round % 2 == 1 {
                 assert_eq!(seven, round % 2 == 0, "{mode} round {round}");
@@ -102,5 +115,8 @@ fn background_work_never_touches_what_is_live() {
         }
     }
     let list = ok(&engine, "namespace.list", json!({}));
-    assert_eq!((&list["namespaces"][0]["documents"], &list["namespaces"][0]["versions"]), (&json!(499), &json!(11_000)));
+    assert_eq!(
+        (&list["namespaces"][0]["documents"], &list["namespaces"][0]["versions"]),
+        (&json!(499), &json!(11_000))
+    );
 }

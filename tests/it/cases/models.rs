@@ -60,7 +60,8 @@ fn search_until(engine: &Engine, done: &AtomicBool, models: &[&str]) -> usize {
     let mut searches = 0;
     while !done.load(Ordering::Acquire) || searches == 0 {
         for mode in ["semantic", "hybrid"] {
-            let input = json!({ "query": "marmalade jar", "search_mode": mode, "top_k": 10, "namespace_scope": "this" });
+            let input =
+                json!({ "query": "marmalade jar", "search_mode": mode, "top_k": 10, "namespace_scope": "this" });
             let answer = ok(engine, "knowledge.search", input);
             assert_eq!(hits(&answer).len(), 10, "{mode}: {answer}");
             assert!(models.contains(&answer["embedding_model"].as_str().unwrap()), "{answer}");

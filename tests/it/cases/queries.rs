@@ -25,9 +25,34 @@ fn syntax_is_words() {
     let brackets = "(".repeat(8_000);
     let nested = format!("{}a{}", "(".repeat(4_000), ")".repeat(4_000));
     let odd = [
-        "a:(^", "(foo:>12)", "AND OR :( ", "\"unclosed", "usb-c adapter\"\"", ">>>", "https://wiki.example.org", "+ 2", "-",
-        &brackets, &nested, "title:plain", "/re.*gex/", "[a TO z]", "{!lucene}", "a~2^3", "*", "?", "a*", "\\", "'; DROP TABLE",
-        "NOT", "NEAR/3", "a && b || !c", "<b>", "%27", "\u{202e}cba", "\u{0}".trim_matches('\0'),
+        "a:(^",
+        "(foo:>12)",
+        "AND OR :( ",
+        "\"unclosed",
+        "usb-c adapter\"\"",
+        ">>>",
+        "https://wiki.example.org",
+        "+ 2",
+        "-",
+        &brackets,
+        &nested,
+        "title:plain",
+        "/re.*gex/",
+        "[a TO z]",
+        "{!lucene}",
+        "a~2^3",
+        "*",
+        "?",
+        "a*",
+        "\\",
+        "'; DROP TABLE",
+        "NOT",
+        "NEAR/3",
+        "a && b || !c",
+        "<b>",
+        "%27",
+        "\u{202e}cba",
+        "\u{0}".trim_matches('\0'),
     ];
     for query in odd.into_iter().filter(|query| !query.is_empty()) {
         for mode in MODES {
@@ -78,7 +103,9 @@ fn a_query_of_nothing_is_no_error() {
     let engine = folder.open();
     shelf(&engine);
     add(&engine, "emoji", "# Mood\n\n🎉 🎉 🎉");
-    for query in ["...", "?!", "—", "🎉", "👨\u{200d}👩\u{200d}👧", " ", "\t\n ", "\u{200b}", "\u{301}", "、。", "()[]{}"] {
+    for query in
+        ["...", "?!", "—", "🎉", "👨\u{200d}👩\u{200d}👧", " ", "\t\n ", "\u{200b}", "\u{301}", "、。", "()[]{}"]
+    {
         for mode in MODES {
             let input = json!({ "query": query, "search_mode": mode, "narrow_spans": true });
             let answer = ok(&engine, "knowledge.search", input);
@@ -109,8 +136,16 @@ fn chinese_without_spaces_is_found_by_its_parts() {
     add(&engine, "ko", "# 안내\n\n데이터베이스를백업합니다.");
     add(&engine, "en", "# Backups\n\nThe warehouse is copied each night.");
     for (query, uri) in [
-        ("库", "zh"), ("备份", "zh"), ("数据库系", "zh"), ("分布式数据库", "zh"), ("定期备份数据", "zh"), ("晴", "zh2"), ("北京", "zh2"),
-        ("展望", "ja"), ("タワー", "ja"), ("東京タワーの", "ja"),
+        ("库", "zh"),
+        ("备份", "zh"),
+        ("数据库系", "zh"),
+        ("分布式数据库", "zh"),
+        ("定期备份数据", "zh"),
+        ("晴", "zh2"),
+        ("北京", "zh2"),
+        ("展望", "ja"),
+        ("タワー", "ja"),
+        ("東京タワーの", "ja"),
     ] {
         for mode in ["lexical", "hybrid"] {
             let found = search(&engine, mode, query, 5);
@@ -141,7 +176,11 @@ fn namespaces_without_an_answer_answer() {
                     "tags": ["a"], "uri_prefix": ["a"],
                 });
                 let answer = ok(&engine, "knowledge.search", input);
-                assert_eq!((&answer["results"], &answer["stale_dropped"]), (&json!([]), &json!(0)), "{why} {mode} {scope}");
+                assert_eq!(
+                    (&answer["results"], &answer["stale_dropped"]),
+                    (&json!([]), &json!(0)),
+                    "{why} {mode} {scope}"
+                );
             }
             assert_eq!(search(&engine, mode, "words of a document", 5), Vec::<Value>::new(), "{why} {mode}");
         }

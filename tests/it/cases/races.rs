@@ -15,7 +15,9 @@ const ROUNDS: usize = 5;
 
 fn body(writer: usize, round: usize) -> String {
     let mark = format!("mark{writer}x{round}");
-    format!("# One\n\nThe shared lighthouse {mark}.\n\n# Two\n\nThe shared foghorn {mark}.\n\n# Three\n\nThe shared buoy {mark}.")
+    format!(
+        "# One\n\nThe shared lighthouse {mark}.\n\n# Two\n\nThe shared foghorn {mark}.\n\n# Three\n\nThe shared buoy {mark}."
+    )
 }
 
 /// The marks that the hits of one document carry.
@@ -67,7 +69,11 @@ fn racing_writes_of_one_document_leave_one_version_and_no_gap() {
                                 won.fetch_add(1, Ordering::Relaxed);
                             }
                             Err(error) => {
-                                assert_eq!((error.code, error.code.status()), (Code::PreconditionFailed, 409), "{error}");
+                                assert_eq!(
+                                    (error.code, error.code.status()),
+                                    (Code::PreconditionFailed, 409),
+                                    "{error}"
+                                );
                                 lost.fetch_add(1, Ordering::Relaxed);
                             }
                         }
@@ -116,7 +122,8 @@ fn deletes_and_restores_race_without_harm() {
                     if let Err(error) = call(engine, op, input) {
                         assert_eq!(error.code, Code::PreconditionFailed, "{op}: {error}");
                     }
-                    let input = json!({ "query": "shared lighthouse foghorn buoy", "top_k": 50, "collapse_sections": false });
+                    let input =
+                        json!({ "query": "shared lighthouse foghorn buoy", "top_k": 50, "collapse_sections": false });
                     let found = hits(&ok(engine, "knowledge.search", input));
                     assert!(found.is_empty() || found.len() == 3 && marks(&found).len() == 1, "{:?}", marks(&found));
                 }

@@ -33,7 +33,8 @@ fn a_small_namespace_and_a_narrow_filter_are_answered_exactly() {
     let engine = folder.open();
     fill(&engine, "small", 30);
     let ask = |namespace: &str, mode: &str, filter: Value| {
-        let mut input = json!({ "namespace": namespace, "namespace_scope": "this", "query": "ferry by the quay", "top_k": 10 });
+        let mut input =
+            json!({ "namespace": namespace, "namespace_scope": "this", "query": "ferry by the quay", "top_k": 10 });
         input["search_mode"] = json!(mode);
         for (name, value) in filter.as_object().unwrap() {
             input[name] = value.clone();

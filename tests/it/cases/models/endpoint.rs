@@ -53,13 +53,15 @@ fn serve(state: &State, stream: &TcpStream) {
     let mut reader = BufReader::new(stream);
     while let Some(body) = request(&mut reader) {
         let asked: Value = serde_json::from_slice(&body).expect("the engine sends JSON");
-        let texts: Vec<&str> = asked["input"].as_array().expect("texts").iter().map(|text| text.as_str().expect("text")).collect();
+        let texts: Vec<&str> =
+            asked["input"].as_array().expect("texts").iter().map(|text| text.as_str().expect("text")).collect();
         let (status, answer) = match take(state, &texts) {
             true => ("200 OK", answer(state.dim, &texts)),
             false => ("503 Service Unavailable", json!({})),
         };
         let answer = answer.to_string();
-        let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", answer.len());
+        let head =
+            format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", answer.len());
         let mut stream = stream;
         if stream.write_all((head + &answer).as_bytes()).is_err() {
             return;
@@ -103,8 +105,11 @@ fn take(state: &State, texts: &[&str]) -> bool {
 }
 
 fn answer(dim: usize, texts: &[&str]) -> Value {
-    let data: Vec<Value> =
-        texts.iter().enumerate().map(|(index, text)| json!({ "index": index, "embedding": vector(dim, text) })).collect();
+    let data: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({ "index": index, "embedding": vector(dim, text) }))
+        .collect();
     json!({ "data": data })
 }
 
@@ -112,7 +117,9 @@ fn answer(dim: usize, texts: &[&str]) -> Value {
 fn vector(dim: usize, text: &str) -> Vec<f32> {
     let mut vector = vec![0.0; dim];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let mut state = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+        let mut state = word
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
         for value in &mut vector {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             *value += if state >> 63 == 0 { 1.0 } else { -1.0 };
