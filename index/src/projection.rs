@@ -251,10 +251,10 @@ impl Projection {
             self.state.write().vectors.install(flushed);
         }
         let graph = self.state.read().vectors.plan_graph();
-        if let Some(job) = graph {
-            if let Some(graph) = job.run(stop)? {
-                self.state.write().vectors.install_graph(graph);
-            }
+        if let Some(job) = graph
+            && let Some(graph) = job.run(stop)?
+        {
+            self.state.write().vectors.install_graph(graph);
         }
         Ok(())
     }
