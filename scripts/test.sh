@@ -12,8 +12,8 @@ step() {
     printf '\n== %s (%ss)\n' "$1" "$SECONDS"
 }
 
-for tool in cargo cc c++; do
-    command -v "$tool" >/dev/null || { echo "missing: $tool (install Rust with rustup, and gcc and g++)" >&2; exit 1; }
+for tool in cargo cc c++ curl; do
+    command -v "$tool" >/dev/null || { echo "missing: $tool (install Rust with rustup, and gcc, g++ and curl)" >&2; exit 1; }
 done
 
 step "format"

@@ -36,11 +36,11 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct DocumentLimits {
     /// The longest text in bytes: `LOOM_KNOWLEDGE_MAX_CONTENT_BYTES`, default 16 MiB.
-    pub content_bytes_max: usize,
+    pub content_bytes: usize,
     /// The most chunks of one document: `LOOM_KNOWLEDGE_MAX_CHUNKS`, default 50,000.
-    pub chunks_max: usize,
+    pub chunks: usize,
     /// The largest original in bytes: `LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES`, default 64 MiB.
-    pub original_bytes_max: usize,
+    pub original_bytes: usize,
 }
 
 /// The bounds of the HTTP server.
@@ -68,7 +68,7 @@ impl Default for Config {
             agent: String::new(),
             chunks: ChunkSettings::default(),
             embedding: EmbedSettings::default(),
-            documents: DocumentLimits { content_bytes_max: 16 << 20, chunks_max: 50_000, original_bytes_max: 64 << 20 },
+            documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
             fanout_namespaces_max: 20,
             http: HttpLimits::default(),
             clock: Clock::system(),
@@ -117,9 +117,9 @@ impl Config {
         }
 
         let documents = &mut config.documents;
-        number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes_max, 1)?;
-        number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks_max, 1)?;
-        number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes_max, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", &mut config.fanout_namespaces_max, 0)?;
         number(lookup, "LOOM_HTTP_MAX_BODY_BYTES", &mut config.http.max_body_bytes, 1)?;
         number(lookup, "LOOM_HTTP_WORKERS", &mut config.http.workers, 1)?;
@@ -137,7 +137,7 @@ impl Config {
     }
 }
 
-fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display>(
+fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy>(
     lookup: &dyn Fn(&str) -> Option<String>,
     name: &str,
     value: &mut T,

@@ -192,7 +192,7 @@ impl<'e> Planning<'e> {
     }
 
     /// The audit record of a call, to be written with its batch.
-    pub(crate) fn audit_record(&self, op: &str, what: Value) -> Result<Write, Error> {
+    pub(crate) fn audit_record(&self, op: &str, what: &Value) -> Result<Write, Error> {
         let record = json!({ "at": rfc3339(self.now()), "op": op, "actor": self.caller.actor, "what": what });
         let key = format!("audit/{}", self.config().ids.fresh());
         let value = serde_json::to_vec(&record).map_err(Error::internal)?;

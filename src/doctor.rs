@@ -1,6 +1,6 @@
 //! `loom doctor`: whether storage is sound and the projections hold exactly what it serves.
 
-use loom_storage::{Scope, Snapshot};
+use loom_storage::{Scope, Snapshot, Version};
 use serde::Serialize;
 
 use crate::engine::Engine;
@@ -117,7 +117,7 @@ impl Engine {
                         version.source_uri
                     ));
                 }
-                let expected = self.vectors_of(scope, snapshot, version, &view.model().name)?;
+                let expected = findable(scope, snapshot, version, &view.model().name)?;
                 embedded += expected as u64;
                 if in_vectors != expected {
                     warn(format!(
@@ -142,18 +142,12 @@ impl Engine {
         report.chunks += chunks;
         Ok(findings)
     }
+}
 
-    /// How many chunks of a version have a vector that can be found by: stored, and not zero.
-    fn vectors_of(
-        &self,
-        scope: &Scope,
-        snapshot: &dyn Snapshot,
-        version: &loom_storage::Version,
-        model: &str,
-    ) -> Result<usize, Error> {
-        let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
-        let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
-        let vectors = snapshot.vectors(scope, model, &inputs)?;
-        Ok(vectors.iter().flatten().filter(|vector| vector.iter().any(|value| *value != 0.0)).count())
-    }
+/// How many chunks of a version have a vector that they can be found by: stored, and not zero.
+fn findable(scope: &Scope, snapshot: &dyn Snapshot, version: &Version, model: &str) -> Result<usize, Error> {
+    let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
+    let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
+    let vectors = snapshot.vectors(scope, model, &inputs)?;
+    Ok(vectors.iter().flatten().filter(|vector| vector.iter().any(|value| *value != 0.0)).count())
 }

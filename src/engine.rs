@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use loom_index::{FLUSH_CHUNKS_MAX, Projection, Projections};
-use loom_storage::{Batch, Committed, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
+use loom_index::{Projection, Projections, UNSAVED_MAX};
+use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
@@ -13,16 +13,16 @@ use crate::error::{Code, Error};
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
-use crate::work::Worker;
+use crate::work::Workers;
 
 use crate::context::{Planning, Reading};
 
-/// An open folder. Cheap to clone; blocking; safe to share between threads. The last clone closes it.
+/// An open folder. Cheap to clone; blocking; safe to share between threads. Dropping the last clone closes it, and
+/// the folder is free when that returns.
 #[derive(Clone)]
 pub struct Engine(Arc<Handle>);
 
-/// What the clones share. The background thread holds the engine only weakly, or while it works; the drop of the
-/// last clone waits for it, so that the folder is free afterwards.
+/// What the clones of an [`Engine`] share; the background thread does not, so that the last clone ends it.
 struct Handle(Arc<Inner>);
 
 /// Why a folder could not be opened.
@@ -62,15 +62,21 @@ pub(crate) struct Inner {
     /// Cuts background work short.
     pub(crate) stop: AtomicBool,
     pub(crate) moves: crate::reembed::Moves,
-    worker: Worker,
+    workers: Workers,
 }
 
 impl Engine {
     /// Opens the folder, which is created when it is missing, and starts the background work.
     pub fn open(folder: &Path, config: Config) -> Result<Self, OpenError> {
         let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| match error {
-            loom_storage::Error::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
-            other => OpenError::Other(open_error(folder, other)),
+            Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
+            other @ (Storage::Conflict { .. }
+            | Storage::RecordConflict { .. }
+            | Storage::Format { .. }
+            | Storage::Corrupt { .. }
+            | Storage::BlobGone { .. }
+            | Storage::Invalid(_)
+            | Storage::Backend { .. }) => OpenError::Other(open_error(folder, other)),
         })?;
         let projections = Projections::open(&folder.join("index")).map_err(Error::from)?;
         let embedders = Embedders::new(&config.embedding)?;
@@ -82,9 +88,9 @@ impl Engine {
             closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             moves: crate::reembed::Moves::default(),
-            worker: Worker::default(),
+            workers: Workers::default(),
         });
-        inner.worker.start(Arc::downgrade(&inner))?;
+        inner.workers.start(&inner)?;
         Ok(Self(Arc::new(Handle(inner))))
     }
 
@@ -120,7 +126,7 @@ impl Engine {
         let rows = snapshot.namespaces(None)?;
         let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
         let totals: Vec<_> = self.inner().projections.opened().iter().map(|projection| projection.totals()).collect();
-        let pending: usize = totals.iter().map(|total| total.pending).sum();
+        let unsaved: usize = totals.iter().map(|total| total.unsaved).sum();
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let gauges = vec![
             ("loom_namespaces", "Namespaces that were ever written to.", rows.len() as f64),
@@ -129,7 +135,11 @@ impl Engine {
             ("loom_versions", "Stored document versions, superseded ones included.", sum(|row| row.versions) as f64),
             ("loom_commit_seq", "The number of the last commit.", snapshot.seq().0 as f64),
             ("loom_projections_open", "Namespaces whose projections are open.", totals.len() as f64),
-            ("loom_projections_pending_chunks", "Indexed chunks not yet written to projection files.", pending as f64),
+            (
+                "loom_projections_unsaved_changes",
+                "Chunks added or removed that projection files do not show yet.",
+                unsaved as f64,
+            ),
         ];
         Ok(gauges)
     }
@@ -188,10 +198,10 @@ impl Inner {
     fn follow(&self, scope: &Scope) -> Result<(), Error> {
         let snapshot = self.store.snapshot()?;
         let projection = self.projection(scope, snapshot.as_ref())?;
-        if projection.totals().pending >= FLUSH_CHUNKS_MAX {
-            projection.flush(false, &self.stop)?;
-        } else {
-            self.worker.wake();
+        match projection.totals().unsaved {
+            unsaved if unsaved >= UNSAVED_MAX => projection.flush(false)?,
+            unsaved if unsaved >= UNSAVED_MAX / 4 => self.workers.wake(),
+            _ => {}
         }
         Ok(())
     }
@@ -220,8 +230,8 @@ impl Inner {
             return Ok(());
         }
         self.stop.store(true, Ordering::Release);
-        self.worker.stop();
-        Ok(self.projections.flush(true, &self.stop)?)
+        self.workers.stop();
+        Ok(self.projections.flush(true)?)
     }
 }
 

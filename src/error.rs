@@ -150,7 +150,7 @@ impl From<loom_storage::Error> for Error {
             Storage::Corrupt { what, .. } => {
                 (Code::Internal, format!("a stored {what} is damaged: run `loom doctor`; the log names the record"))
             }
-            _ => return Self::internal(error),
+            Storage::Invalid(_) => return Self::internal(error),
         };
         Self { cause: Some(error.into()), ..Self::new(code, message) }
     }
@@ -160,7 +160,11 @@ impl From<loom_index::Error> for Error {
     fn from(error: loom_index::Error) -> Self {
         match error {
             loom_index::Error::Storage(storage) => storage.into(),
-            other => Self::internal(other),
+            loom_index::Error::Backend { disk_full: true, .. } => {
+                let message = "the disk that holds the data folder is full: free some space";
+                Self { cause: Some(error.into()), ..Self::new(Code::BackendUnavailable, message) }
+            }
+            loom_index::Error::Backend { .. } | loom_index::Error::Rebuild { .. } => Self::internal(error),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-/// A source of unique ids: UUIDv7 unless a test says otherwise.
+/// A source of unique ids: `UUIDv7` unless a test says otherwise.
 #[derive(Clone)]
 pub struct Ids(Arc<dyn Fn() -> Uuid + Send + Sync>);
 
 impl Ids {
-    /// UUIDv7 of the system's time and randomness.
+    /// `UUIDv7` of the system's time and randomness.
     pub fn system() -> Self {
         Self::new(Uuid::now_v7)
     }

@@ -66,7 +66,7 @@ pub fn prepare(planning: &Planning<'_>, scope: &Scope, incoming: &Incoming<'_>) 
     let cut = chunk::cut(incoming.content, planning.config().chunks);
     let mut document = described(incoming, &cut)?;
     let (original, blob) = original(planning, scope, incoming, live.as_ref())?;
-    document.actor = planning.actor().to_owned();
+    planning.actor().clone_into(&mut document.actor);
     if let Some(live) = live.filter(|live| live.content_hash == Hash::of(incoming.content.as_bytes())) {
         // A re-save of the same text keeps its author.
         document.actor = live.document.actor;
@@ -144,7 +144,7 @@ pub fn current(
 fn check(planning: &Planning<'_>, incoming: &Incoming<'_>) -> Result<(), Error> {
     let at = |field: &str| format!("{}{field}", incoming.at);
     limits::source_uri(&at("source_uri"), incoming.source_uri)?;
-    limits::content(&at("content"), incoming.content, planning.config().documents.content_bytes_max)?;
+    limits::content(&at("content"), incoming.content, planning.config().documents.content_bytes)?;
     limits::text(&at("title"), incoming.title, limits::TITLE_CHARS_MAX)?;
     limits::text(&at("description"), incoming.description, limits::DESCRIPTION_CHARS_MAX)?;
     for (field, value) in [
@@ -218,7 +218,7 @@ fn original(
         return Ok((carried, None));
     };
     let field = format!("{}original_bytes_b64", incoming.at);
-    let bytes_max = planning.config().documents.original_bytes_max;
+    let bytes_max = planning.config().documents.original_bytes;
     let too_large = || {
         let message = format!("{field} is larger than LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES ({bytes_max} bytes) allows");
         Error { field: Some(field.clone()), ..Error::new(Code::PayloadTooLarge, message) }
@@ -270,7 +270,7 @@ fn version(
 
 /// Refuses a document of too many chunks by the input field that it comes from.
 fn within_chunks_max(planning: &Planning<'_>, field: &str, cut: &Cut) -> Result<(), Error> {
-    let (chunks, chunks_max) = (cut.pieces.len(), planning.config().documents.chunks_max);
+    let (chunks, chunks_max) = (cut.pieces.len(), planning.config().documents.chunks);
     if chunks <= chunks_max {
         return Ok(());
     }

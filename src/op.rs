@@ -37,7 +37,7 @@ pub enum Kind {
     Write,
 }
 
-/// The facts of an operation, from which routes, OpenAPI, `GET /v1/ops` and the command line derive.
+/// The facts of an operation, from which routes, `OpenAPI`, `GET /v1/ops` and the command line derive.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Facts {
     /// Its name, such as `knowledge.upsert`.
@@ -120,6 +120,8 @@ pub struct Answer {
     pub timings: Vec<(&'static str, f64)>,
 }
 
+/// The most unknown input fields that an answer names.
+const IGNORED_MAX: usize = 100;
 /// How often a command is planned anew because a control record changed under it.
 const PLAN_ATTEMPTS_MAX: u32 = 8;
 
@@ -205,7 +207,7 @@ where
         let planning = engine.planning(caller)?;
         let Plan { mut batch, answer, audit } = C::plan(&planning, &input)?;
         if C::FACTS.audited {
-            batch.writes.push(planning.audit_record(C::FACTS.name, audit)?);
+            batch.writes.push(planning.audit_record(C::FACTS.name, &audit)?);
         }
         let started = Instant::now();
         let committed = match engine.commit(batch) {
@@ -234,7 +236,11 @@ fn decode<T: DeserializeOwned>(engine: &Engine, mut input: Map<String, Value>) -
     let mut ignored = Vec::new();
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(Value::Object(input), &mut track);
-    let decoded = serde_ignored::deserialize(tracked, |path| ignored.push(field_path(&path.to_string())));
+    let decoded = serde_ignored::deserialize(tracked, |path| {
+        if ignored.len() < IGNORED_MAX {
+            ignored.push(field_path(&path.to_string()));
+        }
+    });
     ignored.retain(|name| !filled.contains(&name.as_str()));
     match decoded {
         Ok(decoded) => Ok((decoded, ignored)),

@@ -1,6 +1,7 @@
-//! The background thread: writes projections to disk as they grow, and moves namespaces to a changed model.
+//! The background threads: one writes projections to disk as they grow, one tends vector graphs, one moves
+//! namespaces to a changed embedding model. Each is apart so that a slow one holds up no other.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -10,14 +11,14 @@ use crate::engine::Inner;
 use crate::error::Error;
 use crate::reembed;
 
-/// How often the thread looks for work that nobody woke it for.
+/// How often a thread looks for work that nobody woke it for.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// The thread and its bell.
+/// The threads of an engine.
 #[derive(Default)]
-pub struct Worker {
+pub struct Workers {
     bell: Arc<Bell>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
@@ -28,64 +29,65 @@ struct Bell {
 
 #[derive(Default)]
 struct State {
-    woken: bool,
+    /// How often the bell was rung.
+    rings: u64,
     stopping: bool,
 }
 
-impl Worker {
-    /// Starts the thread. It ends when the engine is gone or [`Worker::stop`] is called.
-    pub fn start(&self, engine: Weak<Inner>) -> Result<(), Error> {
-        let bell = Arc::clone(&self.bell);
-        let thread = thread::Builder::new()
-            .name("loom-worker".into())
-            .spawn(move || {
-                while bell.wait() {
-                    let Some(engine) = engine.upgrade() else { return };
-                    pass(&engine);
+type Pass = fn(&Inner) -> Result<(), Error>;
+
+const PASSES: [(&str, Pass); 3] = [
+    ("loom-flush", |engine| Ok(engine.projections.flush(false)?)),
+    ("loom-graph", |engine| Ok(engine.projections.tend_graphs(&engine.stop)?)),
+    ("loom-reembed", reembed::pass),
+];
+
+impl Workers {
+    /// Starts the threads, which share the engine until [`Workers::stop`].
+    pub fn start(&self, engine: &Arc<Inner>) -> Result<(), Error> {
+        for (name, pass) in PASSES {
+            let (engine, bell) = (Arc::clone(engine), Arc::clone(&self.bell));
+            let run = move || {
+                // The first look comes at once.
+                let mut heard = u64::MAX;
+                while bell.wait(&mut heard) {
+                    if let Err(error) = pass(&engine) {
+                        tracing::warn!(thread = name, %error, cause = ?error.cause, "background work failed; it is tried again");
+                    }
                 }
-            })
-            .map_err(Error::internal)?;
-        *self.thread.lock() = Some(thread);
+            };
+            let thread = thread::Builder::new().name(name.into()).spawn(run).map_err(Error::internal)?;
+            self.threads.lock().push(thread);
+        }
         Ok(())
     }
 
-    /// Has the thread look for work now.
+    /// Has the threads look for work now.
     pub fn wake(&self) {
-        self.bell.state.lock().woken = true;
-        self.bell.rung.notify_one();
+        self.bell.state.lock().rings += 1;
+        self.bell.rung.notify_all();
     }
 
-    /// Ends the thread after the work it is in.
+    /// Ends the threads after the work they are in.
     pub fn stop(&self) {
         self.bell.state.lock().stopping = true;
-        self.bell.rung.notify_one();
-        let thread = self.thread.lock().take();
-        // The last handle of the engine may be dropped by the thread itself.
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
-            && thread.join().is_err()
-        {
-            tracing::error!("the background thread panicked");
+        self.bell.rung.notify_all();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            if thread.join().is_err() {
+                tracing::error!("a background thread panicked");
+            }
         }
     }
 }
 
 impl Bell {
-    /// Waits until there may be work; `false` when it is time to stop.
-    fn wait(&self) -> bool {
+    /// Waits until there may be work that was not `heard` of; `false` when it is time to stop.
+    fn wait(&self, heard: &mut u64) -> bool {
         let mut state = self.state.lock();
-        if !state.woken && !state.stopping {
+        if state.rings == *heard && !state.stopping {
             self.rung.wait_for(&mut state, IDLE);
         }
-        state.woken = false;
+        *heard = state.rings;
         !state.stopping
-    }
-}
-
-fn pass(engine: &Inner) {
-    if let Err(error) = engine.projections.flush(false, &engine.stop) {
-        tracing::error!(%error, "projections could not be written; they stay in memory");
-    }
-    if let Err(error) = reembed::pass(engine) {
-        tracing::warn!(%error, cause = ?error.cause, "re-embedding waits; the earlier model keeps serving");
     }
 }

@@ -2,7 +2,6 @@
 
 /// Why an index call did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The projection's files are missing a part, damaged, or of another version: rebuild them from storage.
     #[error("the {what} projection must be rebuilt: {detail}")]

@@ -3,6 +3,7 @@
 //! Everything on disk here is derived from storage and may be deleted at any time; it is rebuilt with the same
 //! answers. A projection remembers the commit up to which it has followed the change log (its watermark).
 
+mod build;
 mod catalog;
 mod error;
 pub mod fuse;
@@ -11,9 +12,11 @@ mod projections;
 mod selection;
 pub mod text;
 pub mod vector;
+mod view;
 
 pub use catalog::{Filter, fold_tag};
 pub use error::Error;
-pub use projection::{FLUSH_CHUNKS, FLUSH_CHUNKS_MAX, LegHits, LegQuery, Model, Projection, ProjectionTotals, View};
+pub use projection::{Model, Projection, UNSAVED_MAX};
 pub use projections::Projections;
 pub use selection::{ChunkRange, Cursor, Selection};
+pub use view::{LegHits, LegQuery, ProjectionTotals, View};

@@ -53,8 +53,13 @@ impl Projections {
     }
 
     /// Writes what has gathered in memory to disk; see [`Projection::flush`].
-    pub fn flush(&self, all: bool, stop: &AtomicBool) -> Result<(), Error> {
-        self.opened().iter().try_for_each(|projection| projection.flush(all, stop))
+    pub fn flush(&self, all: bool) -> Result<(), Error> {
+        self.opened().iter().try_for_each(|projection| projection.flush(all))
+    }
+
+    /// See [`Projection::tend_graph`].
+    pub fn tend_graphs(&self, stop: &AtomicBool) -> Result<(), Error> {
+        self.opened().iter().try_for_each(|projection| projection.tend_graph(stop))
     }
 
     /// Deletes the projection of a namespace, open or not, so that its next use builds it from storage.

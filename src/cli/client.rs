@@ -128,7 +128,7 @@ impl Remote {
     fn is_up(&self) -> bool {
         let probe =
             self.agent.get(format!("{}/healthz", self.base)).config().timeout_global(Some(PROBE_TIMEOUT)).build();
-        probe.call().is_ok()
+        probe.call().is_ok_and(|response| response.status().is_success())
     }
 
     fn call(&self, op: &str, mut input: Map<String, Value>) -> Result<Value, Failure> {

@@ -15,12 +15,18 @@ use super::search::print_hit;
 use crate::{Config, Engine};
 
 /// The documents are in the binary, since it may run anywhere.
-const DOCUMENTS: &[(&str, &str)] = &[("README.md", include_str!("../../README.md"))];
+const DOCUMENTS: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../README.md")),
+    ("ARCHITECTURE.md", include_str!("../../ARCHITECTURE.md")),
+    ("CHANGELOG.md", include_str!("../../CHANGELOG.md")),
+    ("docs/decisions.md", include_str!("../../docs/decisions.md")),
+    ("docs/formats.md", include_str!("../../docs/formats.md")),
+];
 
 const QUESTIONS: [&str; 3] = [
-    "What does a command do when a server already has the data folder?",
     "How do I search over HTTP?",
-    "Which files does loom add leave out?",
+    "What happens to search when the index files are deleted?",
+    "Which files does loom add leave out of a folder?",
 ];
 
 /// How many passages answer a question, and how many lines of each are shown.
@@ -100,7 +106,8 @@ fn store(client: &Client) -> Result<(u64, f64), Failure> {
 /// Asks one question and prints the passages found.
 fn ask(client: &Client, question: &str, screen: &mut Screen) -> Result<Value, Failure> {
     let started = Instant::now();
-    let mut answer = client.call("knowledge.search", json!({ "query": question, "top_k": TOP_K }))?;
+    let mut answer =
+        client.call("knowledge.search", json!({ "query": question, "top_k": TOP_K, "narrow_spans": true }))?;
     let milliseconds = started.elapsed().as_secs_f64() * 1e3;
     let results = answer["results"].take();
     let hits = results.as_array().map(Vec::as_slice).unwrap_or_default();

@@ -8,8 +8,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::failure::Failure;
 
-/// The width that text for people is wrapped to, in characters.
-pub const WIDTH: usize = 88;
+/// The width that text for people is wrapped to, in columns.
+pub const WIDTH: usize = 100;
 
 /// Where a command's result goes.
 pub struct Screen {
@@ -96,12 +96,12 @@ pub fn harmless(text: &str) -> String {
         .collect()
 }
 
-/// Wraps a passage to `width` characters, at most `lines_max` lines of it; a passage that is cut ends in `…`.
+/// Wraps a passage to `width` columns, at most `lines_max` lines of it; a passage that is cut ends in `…`.
 ///
 /// Line breaks of the passage stay, runs of blank lines become one.
 pub fn wrap(passage: &str, width: usize, lines_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for line in passage.trim().lines() {
+    for line in passage.trim_end().lines() {
         let blank = line.trim().is_empty();
         if blank && lines.last().is_none_or(String::is_empty) {
             continue;
@@ -113,6 +113,9 @@ pub fn wrap(passage: &str, width: usize, lines_max: usize) -> Vec<String> {
     }
     if lines.len() > lines_max {
         lines.truncate(lines_max);
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
         if let Some(last) = lines.last_mut() {
             last.push_str(" …");
         }
@@ -125,21 +128,45 @@ fn wrap_line(line: &str, width: usize, lines_max: usize) -> Vec<String> {
     let line = harmless(line);
     let mut lines = Vec::new();
     let (mut current, mut used) = (String::new(), 0);
-    for word in line.split_word_bounds() {
-        let chars = word.chars().count();
-        if used > 0 && used + chars > width && !word.trim().is_empty() {
+    for piece in line.split_inclusive(char::is_whitespace).flat_map(breakable) {
+        let (needed, taken) = (columns(piece.trim_end()), columns(piece));
+        if used > 0 && used + needed > width && needed > 0 {
             lines.push(std::mem::take(&mut current).trim_end().to_owned());
             used = 0;
             if lines.len() >= lines_max {
                 return lines;
             }
         }
-        // A word longer than a line stays whole: the terminal breaks it, and a copied hash or address stays right.
-        current.push_str(word);
-        used += chars;
+        current.push_str(piece);
+        used += taken;
     }
     lines.push(current.trim_end().to_owned());
     lines
+}
+
+/// The pieces between which a line may break: a word of ASCII stays whole, so that an address can be copied; a text of
+/// a script that sets no blanks breaks between words.
+fn breakable(word: &str) -> impl Iterator<Item = &str> {
+    let whole = word.is_ascii().then_some(word);
+    whole.into_iter().chain(word.split_word_bounds().filter(move |_| whole.is_none()))
+}
+
+/// How many columns of a terminal a text takes: two for each wide character of East Asia and for emoji.
+fn columns(text: &str) -> usize {
+    text.graphemes(true)
+        .map(|grapheme| match grapheme.chars().next().map_or(0, u32::from) {
+            0x1100..=0x115F
+            | 0x2E80..=0xA4CF
+            | 0xAC00..=0xD7A3
+            | 0xF900..=0xFAFF
+            | 0xFE30..=0xFE6F
+            | 0xFF00..=0xFF60
+            | 0xFFE0..=0xFFE6
+            | 0x1F300..=0x1FAFF
+            | 0x2_0000..=0x3_FFFD => 2,
+            _ => 1,
+        })
+        .sum()
 }
 
 /// `count` with its thousands apart.
@@ -169,8 +196,12 @@ mod tests {
         let passage = "one two three four\n\n\n\nfive";
         assert_eq!(wrap(passage, 9, 9), ["one two", "three", "four", "", "five"]);
         assert_eq!(wrap(passage, 9, 5).len(), 5);
+        assert_eq!(wrap(passage, 9, 4), ["one two", "three", "four …"]);
         assert_eq!(wrap(passage, 9, 2), ["one two", "three …"]);
         assert_eq!(wrap(&"x".repeat(30), 9, usize::MAX), ["x".repeat(30)], "an address stays whole");
+        assert_eq!(wrap("end of it, so", 9, 9), ["end of", "it, so"], "punctuation stays with its word");
+        assert_eq!(wrap("    indented", 20, 9), ["    indented"]);
+        assert_eq!(wrap("文書を保存して検索する", 8, 2), ["文書を保", "存して検 …"]);
         assert_eq!(wrap("", 9, 2), Vec::<String>::new());
     }
 

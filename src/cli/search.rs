@@ -61,6 +61,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     let mut input = json!({
         "query": args.query.join(" "), "top_k": args.top_k, "search_mode": args.mode.as_str(),
         "tags": args.tags, "uri_prefix": args.prefixes, "namespace_scope": "this",
+        "narrow_spans": !(screen.is_json() || args.full),
     });
     if !args.also.is_empty() {
         input["namespaces"] = json!(args.also);
@@ -91,10 +92,31 @@ pub fn print_hit(hit: &Value, rank: usize, lines_max: usize, screen: &mut Screen
     let heading = if section.is_empty() { String::new() } else { format!("  {}", harmless(section)) };
     screen.line(format!("{rank}. {}{heading}", screen.strong(title)))?;
     screen.line(format!("   {}", screen.faint(&citation(hit))))?;
-    for line in wrap(text("content"), WIDTH - 3, lines_max) {
+    for line in excerpt(text("content"), &hit["span"]["start"], lines_max) {
         screen.line(if line.is_empty() { line } else { format!("   {line}") })?;
     }
     screen.line("")
+}
+
+/// The lines of a passage to show: all when they are few, else those from where it matches best, a character offset.
+fn excerpt(passage: &str, best: &Value, lines_max: usize) -> Vec<String> {
+    let width = WIDTH - 3;
+    let whole = wrap(passage, width, lines_max.saturating_add(1));
+    if whole.len() <= lines_max {
+        return whole;
+    }
+    let best = best.as_u64().and_then(|chars| usize::try_from(chars).ok()).unwrap_or(0);
+    let best = passage.char_indices().nth(best).map_or(0, |(at, _)| at);
+    let line = passage[..best].rfind('\n').map_or(0, |end| end + 1);
+    // A whole line before the match gives it its setting; of a paragraph that is one line, that would be all of it.
+    let start = if best - line > width { best } else { line };
+    let mut lines = wrap(&passage[start..], width, lines_max);
+    if start > 0
+        && let Some(first) = lines.first_mut()
+    {
+        first.insert_str(0, "… ");
+    }
+    lines
 }
 
 /// Where a hit is from and how well it matches, in one line.
@@ -131,6 +153,16 @@ fn place(locator: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_passage_is_shown_from_where_it_matches() {
+        let passage = "# Title\n\none\ntwo\nthe answer is here\nfour\nfive\nsix\n";
+        let at = passage.find("answer").expect("it is there");
+        assert_eq!(excerpt(passage, &json!(at), 2), ["… the answer is here", "four …"]);
+        assert_eq!(excerpt(passage, &Value::Null, 2), ["# Title …"]);
+        assert_eq!(excerpt(passage, &json!(at), 20).first().map(String::as_str), Some("# Title"));
+        assert_eq!(excerpt(passage, &json!(9_999), 2), ["# Title …"]);
+    }
 
     #[test]
     fn a_place_reads_as_one_line_or_a_range() {

@@ -57,11 +57,12 @@ pub async fn wrap(State(door): State<Door>, request: Request, next: Next) -> Res
 
 fn report(op: &str, status: u16, ms: f64, outcome: &Outcome) {
     let code = outcome.code.as_deref().unwrap_or_default();
-    if status >= 500 {
-        let cause = outcome.cause.as_deref().unwrap_or("none");
-        tracing::error!(op, status, ms, code, cause, "answered");
-    } else {
-        tracing::info!(op, status, ms, code, "answered");
+    let cause = outcome.cause.as_deref().unwrap_or("none");
+    match status {
+        // It passes by itself.
+        503 => tracing::warn!(op, status, ms, code, cause, "answered"),
+        500.. => tracing::error!(op, status, ms, code, cause, "answered"),
+        _ => tracing::info!(op, status, ms, code, "answered"),
     }
 }
 

@@ -6,7 +6,7 @@ pub mod namespace;
 use crate::error::{Code, Error};
 use crate::op::Spec;
 
-/// The registry: HTTP routes, OpenAPI, `GET /v1/ops` and the command line derive from it.
+/// The registry: HTTP routes, `OpenAPI`, `GET /v1/ops` and the command line derive from it.
 pub const ALL: &[Spec] = &[
     Spec::command::<knowledge::add::Add>(),
     Spec::command::<knowledge::bulk_add::BulkAdd>(),

@@ -203,12 +203,11 @@ fn collapse(hits: &mut Vec<Hit>) {
     let mut kept: Vec<Hit> = Vec::with_capacity(hits.len());
     for hit in hits.drain(..) {
         let section = (hit.namespace.clone(), hit.doc_id.clone(), hit.section_path.clone());
-        match first.get(&section) {
-            Some(at) => kept[*at].siblings_folded += 1,
-            None => {
-                first.insert(section, kept.len());
-                kept.push(hit);
-            }
+        if let Some(at) = first.get(&section) {
+            kept[*at].siblings_folded += 1;
+        } else {
+            first.insert(section, kept.len());
+            kept.push(hit);
         }
     }
     *hits = kept;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 /// Why a storage call did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// A precondition of the batch did not hold; nothing was written.
     #[error("{what} changed since it was read")]

@@ -124,7 +124,7 @@ fn serve(folder: &Path) -> (Child, String) {
 
 fn kill_after(child: &mut Child, acked: &Receiver<()>, acks: u64) {
     for _ in 0..acks {
-        acked.recv_timeout(Duration::from_secs(60)).expect("the server answers");
+        acked.recv_timeout(Duration::from_mins(1)).expect("the server answers");
     }
     child.kill().unwrap();
     child.wait().unwrap();

@@ -6,6 +6,7 @@ mod cases;
 mod cli;
 mod conformance;
 mod harness;
+mod house;
 mod http;
 mod library;
 mod ops;

@@ -31,9 +31,10 @@ enum Step {
         if_revision: Option<u64>,
     },
     Advance(u32),
-    Reopen,
-    /// Close, delete every projection, and open again.
-    Rebuild,
+    /// Close and open again; with `rebuild`, delete every projection in between.
+    Reopen {
+        rebuild: bool,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -48,8 +49,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => prop::collection::vec(doc.clone(), 1..4).prop_map(Step::BulkDelete),
         3 => (doc, prop::option::of(1..4_u64)).prop_map(|(doc, if_revision)| Step::Restore { doc, if_revision }),
         1 => any::<u32>().prop_map(|ms| Step::Advance(ms % 100_000)),
-        1 => Just(Step::Reopen),
-        1 => Just(Step::Rebuild),
+        2 => any::<bool>().prop_map(|rebuild| Step::Reopen { rebuild }),
     ];
     prop::collection::vec(step, 1..30)
 }
@@ -111,7 +111,9 @@ fn run(engine: &Engine, model: &mut Model, folder: &Folder, step: &Step) {
                 .map(|(doc, body)| json!({ "source_uri": uri(*doc), "content": text(*body), "title": title(0) }))
                 .collect();
             ok(engine, "knowledge.bulk_add", json!({ "entries": given }));
-            entries.iter().for_each(|(doc, body)| model.write(*doc, *body, 0));
+            for (doc, body) in entries {
+                model.write(*doc, *body, 0);
+            }
         }
         Step::Edit { doc, title: named, reindex } => {
             let input = json!({ "source_uri": uri(*doc), "title": title(*named), "reindex": reindex });
@@ -132,7 +134,9 @@ fn run(engine: &Engine, model: &mut Model, folder: &Folder, step: &Step) {
             let answer = ok(engine, "knowledge.delete", json!({ "source_uri": uri(*doc) }));
             let held = model.0.get_mut(doc).filter(|held| held.live);
             assert_eq!(answer["deleted"], held.is_some());
-            held.into_iter().for_each(|held| held.live = false);
+            if let Some(held) = held {
+                held.live = false;
+            }
         }
         Step::BulkDelete(docs) => {
             let source_uris: Vec<String> = docs.iter().map(|doc| uri(*doc)).collect();
@@ -142,7 +146,9 @@ fn run(engine: &Engine, model: &mut Model, folder: &Folder, step: &Step) {
                 assert_eq!(answer["deleted"][at]["deleted"], was_live);
             }
             for doc in docs {
-                model.0.get_mut(doc).into_iter().for_each(|held| held.live = false);
+                if let Some(held) = model.0.get_mut(doc) {
+                    held.live = false;
+                }
             }
         }
         Step::Restore { doc, if_revision } => {
@@ -160,7 +166,7 @@ fn run(engine: &Engine, model: &mut Model, folder: &Folder, step: &Step) {
             assert_eq!(answer["reason"], expected);
         }
         Step::Advance(ms) => folder.clock.advance_ms(i64::from(*ms)),
-        Step::Reopen | Step::Rebuild => unreachable!("done by the script"),
+        Step::Reopen { .. } => unreachable!("done by the script"),
     }
 }
 
@@ -225,26 +231,19 @@ proptest! {
         let mut engine = folder.open();
         let mut model = Model::default();
         for step in &script {
-            match step {
-                Step::Reopen => {
-                    drop(engine);
-                    engine = folder.open();
-                }
-                Step::Rebuild => {
-                    let caught_up = answers(&engine, &model);
-                    drop(engine);
+            if let Step::Reopen { rebuild } = step {
+                let caught_up = answers(&engine, &model);
+                drop(engine);
+                if *rebuild {
                     fs::remove_dir_all(folder.path().join("index")).expect("the projections");
-                    engine = folder.open();
-                    prop_assert_eq!(caught_up, answers(&engine, &model));
                 }
-                step => run(&engine, &mut model, &folder, step),
+                engine = folder.open();
+                prop_assert_eq!(caught_up, answers(&engine, &model));
+            } else {
+                run(&engine, &mut model, &folder, step);
             }
         }
         agree(&engine, &model);
-        let caught_up = answers(&engine, &model);
-        drop(engine);
-        let engine = folder.open();
-        prop_assert_eq!(&caught_up, &answers(&engine, &model));
         let report = engine.doctor(loom::DoctorOptions { repair: false, deep: true }).expect("a report");
         prop_assert!(report.sound, "{:?}", report.findings);
     }

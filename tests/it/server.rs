@@ -18,7 +18,7 @@ impl Server {
         let base = format!("http://{}", running.address());
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(60)))
+            .timeout_global(Some(Duration::from_mins(1)))
             .build()
             .new_agent();
         Self { base, running, agent }

@@ -38,7 +38,11 @@ pub fn analyze(text: &str, mut sink: impl FnMut(&[u8], TermKind)) -> u32 {
     thread_local! {
         static ANALYZER: RefCell<Analyzer> = RefCell::new(Analyzer::new());
     }
-    ANALYZER.with_borrow_mut(|analyzer| analyzer.run(text, &mut sink))
+    ANALYZER.with(|analyzer| match analyzer.try_borrow_mut() {
+        Ok(mut analyzer) => analyzer.run(text, &mut sink),
+        // `sink` analyses on its own account.
+        Err(_) => Analyzer::new().run(text, &mut sink),
+    })
 }
 
 /// Where terms go: the caller's sink and what is needed on the way there.

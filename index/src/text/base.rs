@@ -9,6 +9,7 @@ use std::sync::Arc;
 use loom_storage::{ChunkId, Seq, VersionId};
 use tantivy::directory::MmapDirectory;
 use tantivy::index::IndexMeta;
+use tantivy::postings::TermInfo;
 use tantivy::{Index, Term};
 
 use super::error::{Failure, damaged};
@@ -113,12 +114,17 @@ impl Base {
         self.segments.iter().flat_map(move |segment| segment.chunks_of(version))
     }
 
-    /// How many live chunks hold `term`.
-    pub(super) fn holders(&self, term: &Term) -> Result<u64, Failure> {
+    /// Where each segment, in order, has `term`.
+    pub(super) fn term(&self, term: &Term) -> Result<Vec<Option<TermInfo>>, Failure> {
+        self.segments.iter().map(|segment| segment.term(term)).collect()
+    }
+
+    /// How many live chunks hold the term that is `found` there.
+    pub(super) fn holders(&self, found: &[Option<TermInfo>]) -> Result<u64, Failure> {
         let mut holders = 0;
-        for segment in &self.segments {
-            if let Some(term) = segment.term(term)? {
-                holders += segment.holders(&term)?;
+        for (segment, term) in self.segments.iter().zip(found) {
+            if let Some(term) = term {
+                holders += segment.holders(term)?;
             }
         }
         Ok(holders)

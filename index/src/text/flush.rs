@@ -122,7 +122,10 @@ impl FlushJob {
             document.add_u64(self.fields.chunk, doc.chunk.0);
             document.add_u64(self.fields.version, doc.version.0);
             document.add_u64(self.fields.words, u64::from(doc.words));
-            writer.add_document(document)?;
+            if let Err(error) = writer.add_document(document) {
+                // The thread that ended tells its reason to whoever waits for it.
+                return Err(writer.prepare_commit().err().unwrap_or(error).into());
+            }
         }
         let mut commit = writer.prepare_commit()?;
         let payload = Payload {

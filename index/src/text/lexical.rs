@@ -24,8 +24,7 @@ pub struct LexicalChunk<'a> {
     pub text: &'a str,
 }
 
-/// When [`LexicalIndex::pending_chunks`] reaches this, flush: a memtable is searched without skipping, a
-/// millisecond for every few ten thousand chunks.
+/// When [`LexicalIndex::pending_chunks`] reaches this, flush: what is in memory is searched without skipping.
 pub const PENDING_CHUNKS_MAX: usize = 8192;
 /// When [`LexicalIndex::pending_bytes`] reaches this, flush.
 pub const PENDING_BYTES_MAX: usize = 32 * 1024 * 1024;

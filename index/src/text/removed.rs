@@ -13,20 +13,31 @@ pub(super) struct Removed {
     versions: HashMap<VersionId, RemovedVersion>,
     chunks: HashSet<ChunkId>,
     words: u64,
+    /// The terms of removed chunks, and their places in `holders`.
+    terms: HashMap<Box<[u8]>, u32>,
     /// How many removed chunks hold a term.
-    holders: HashMap<Box<[u8]>, u64>,
+    holders: Vec<Holders>,
+    /// How many texts of chunks were ever read.
+    texts: u64,
     bytes: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Holders {
+    count: u64,
+    /// The last chunk that was counted, by its number among the texts.
+    last: u64,
 }
 
 struct RemovedVersion {
     chunks: Vec<ChunkId>,
     words: u64,
     /// Each term once for every chunk that holds it.
-    terms: Vec<Box<[u8]>>,
+    terms: Vec<u32>,
 }
 
-/// What a removed version costs beside its terms, and a term beside its bytes: about two map slots each.
-const OVERHEAD_BYTES: usize = 100;
+/// What a term or a version costs beside its own bytes: about two map slots.
+const OVERHEAD_BYTES: usize = 80;
 
 impl Removed {
     /// Removes a version that is not among the removed ones. `held` are its chunks in the parts below, each with its
@@ -42,27 +53,33 @@ impl Removed {
             removed.chunks.push(chunk);
             removed.words += words;
         }
-        let mut distinct: HashSet<Box<[u8]>> = HashSet::new();
         for chunk in texts {
+            self.texts += 1;
             for text in [chunk.context, chunk.text] {
-                analyze(text, |term, _| {
-                    if !distinct.contains(term) {
-                        distinct.insert(term.into());
-                    }
-                });
-            }
-            removed.terms.extend(distinct.drain());
-        }
-        for term in &removed.terms {
-            match self.holders.get_mut(term) {
-                Some(count) => *count += 1,
-                None => _ = self.holders.insert(term.clone(), 1),
+                analyze(text, |term, _| removed.terms.extend(self.count(term)));
             }
         }
         self.chunks.extend(&removed.chunks);
         self.words += removed.words;
         self.bytes += removed.bytes();
         self.versions.insert(version, removed);
+    }
+
+    /// Counts a term of the chunk that is being read; returns its place if it was not counted for this chunk before.
+    fn count(&mut self, term: &[u8]) -> Option<u32> {
+        let id = self.terms.get(term).copied().unwrap_or_else(|| {
+            let id = u32::try_from(self.holders.len()).expect("memory ends before four billion terms");
+            self.bytes += term.len() + OVERHEAD_BYTES;
+            self.terms.insert(term.into(), id);
+            self.holders.push(Holders { count: 0, last: 0 });
+            id
+        });
+        let holders = &mut self.holders[id as usize];
+        if holders.last == self.texts {
+            return None;
+        }
+        *holders = Holders { count: holders.count + 1, last: self.texts };
+        Some(id)
     }
 
     /// Takes a removal back; returns whether there was one.
@@ -73,13 +90,8 @@ impl Removed {
         for chunk in &removed.chunks {
             self.chunks.remove(chunk);
         }
-        for term in removed.terms {
-            if let Some(count) = self.holders.get_mut(&term) {
-                *count -= 1;
-                if *count == 0 {
-                    self.holders.remove(&term);
-                }
-            }
+        for id in removed.terms {
+            self.holders[id as usize].count -= 1;
         }
         true
     }
@@ -112,7 +124,7 @@ impl Removed {
 
     /// How many of them hold `term`.
     pub(super) fn holders(&self, term: &[u8]) -> u64 {
-        self.holders.get(term).copied().unwrap_or(0)
+        self.terms.get(term).map_or(0, |id| self.holders[*id as usize].count)
     }
 
     /// About how much memory it takes.
@@ -123,7 +135,6 @@ impl Removed {
 
 impl RemovedVersion {
     fn bytes(&self) -> usize {
-        let terms: usize = self.terms.iter().map(|term| term.len() + OVERHEAD_BYTES).sum();
-        OVERHEAD_BYTES + self.chunks.len() * 2 * size_of::<ChunkId>() + terms
+        OVERHEAD_BYTES + self.chunks.len() * 4 * size_of::<ChunkId>() + self.terms.len() * size_of::<u32>()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use loom_storage::ChunkId;
 use tantivy::Term;
+use tantivy::postings::TermInfo;
 
 use super::analyze::{TermKind, analyze};
 use super::cursor::Cursor;
@@ -24,7 +25,8 @@ const SEEK_COST: u64 = 8;
 /// A term of a query.
 struct QueryTerm {
     text: Box<[u8]>,
-    term: Term,
+    /// Where each segment has it.
+    found: Vec<Option<TermInfo>>,
     weight: f32,
     holders: u64,
 }
@@ -55,10 +57,11 @@ impl LexicalIndex {
         let mut terms = Vec::with_capacity(texts.len());
         for text in texts {
             let term = Term::from_field_text(self.fields.text, std::str::from_utf8(&text).expect("terms are UTF-8"));
-            let base = self.base.holders(&term)?;
-            let holders = self.balance(base, |part| part.holders(&text), |part| part.holders(&text));
+            let found = self.base.term(&term)?;
+            let holders =
+                self.balance(self.base.holders(&found)?, |part| part.holders(&text), |part| part.holders(&text));
             if holders > 0 {
-                terms.push(QueryTerm { weight: similarity.weight(holders), text, term, holders });
+                terms.push(QueryTerm { weight: similarity.weight(holders), text, found, holders });
             }
         }
         Ok(terms)
@@ -92,8 +95,8 @@ impl LexicalIndex {
                 && self.frozen.as_ref().is_none_or(|frozen| !frozen.removed.contains_chunk(chunk))
         };
         let mut window = None;
-        for segment in &self.base.segments {
-            let mut posted = open_terms(segment, terms)?;
+        for (at, segment) in self.base.segments.iter().enumerate() {
+            let mut posted = open_terms(segment, at, terms)?;
             if posted.is_empty() {
                 continue;
             }
@@ -120,11 +123,12 @@ fn is_small(selection: &Selection, terms: &[QueryTerm]) -> bool {
     selection.len() <= SMALL_SELECTION || seeks.saturating_mul(SEEK_COST) <= postings
 }
 
-fn open_terms(segment: &Segment, terms: &[QueryTerm]) -> Result<Vec<Posted>, Failure> {
+/// The postings of the terms that `segment`, the `at`-th, has.
+fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm]) -> Result<Vec<Posted>, Failure> {
     let mut posted = Vec::new();
     for term in terms {
-        if let Some(found) = segment.term(&term.term)? {
-            posted.push(Posted { cursor: Cursor::new(segment.postings(&found)?), weight: term.weight });
+        if let Some(found) = &term.found[at] {
+            posted.push(Posted { cursor: Cursor::new(segment.postings(found)?), weight: term.weight });
         }
     }
     Ok(posted)

@@ -41,6 +41,42 @@ fn changes_go_on_while_a_flush_runs() {
 }
 
 #[test]
+fn removals_taken_back_leave_no_trace() {
+    let folder = TempDir::new().expect("a folder for the test");
+    let mut index = index_of(folder.path(), &["word one word", "word two", "three"]);
+    flush(&mut index, 3);
+    let (before, statistics) = (index.search("word three", 10, None).expect("a search works"), index.statistics());
+    let versions = [Version::new(1, &["word one word"]), Version::new(3, &["three"])];
+    for _ in 0..3 {
+        for version in &versions {
+            version.remove_from(&mut index);
+        }
+        assert_eq!(found(&index, "word three"), [2]);
+        for version in &versions {
+            version.add_to(&mut index);
+        }
+        assert_eq!(index.search("word three", 10, None).expect("a search works"), before);
+    }
+    assert_eq!(index.statistics().chunks, statistics.chunks);
+    assert!(index.freeze(Seq(9)).is_none(), "nothing changed in the end");
+}
+
+#[test]
+fn a_flush_can_run_on_another_thread() {
+    let folder = TempDir::new().expect("a folder for the test");
+    let mut index = index_of(folder.path(), &["word one", "word two"]);
+    let job = index.freeze(Seq(2)).expect("there is something to write");
+    let flushed = std::thread::scope(|scope| {
+        let job = scope.spawn(|| job.run().expect("a flush works"));
+        let search = scope.spawn(|| found(&index, "word"));
+        assert_eq!(search.join().expect("no panic"), [1, 2]);
+        job.join().expect("no panic")
+    });
+    index.install(flushed);
+    assert_eq!(found(&index, "word"), [1, 2]);
+}
+
+#[test]
 fn the_same_change_twice_counts_once() {
     let folder = TempDir::new().expect("a folder for the test");
     let mut index = index_of(folder.path(), &["word one", "word two"]);

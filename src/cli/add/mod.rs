@@ -85,7 +85,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
     }
     let label = args.label.tidy();
     let roots = walk::roots(&args.paths, args.source_uri.as_deref(), args.prefix.as_deref())?;
-    let content_bytes_max = args.identity.config()?.documents.content_bytes_max;
+    let content_bytes_max = args.identity.config()?.documents.content_bytes;
     let client = Client::open(global, &args.identity, Missing::Create)?;
     let known = Stored::of(&client, &roots)?;
     let reader = Reader { known: &known, label: &label, content_bytes_max, force: args.force };
@@ -135,5 +135,5 @@ fn add(
 fn progress_bar() -> ProgressBar {
     // Hidden by itself when standard error is no terminal.
     let style = ProgressStyle::with_template("{spinner} {human_pos} files read, {msg} ({elapsed})");
-    ProgressBar::new_spinner().with_style(style.expect("a constant template that a test renders"))
+    ProgressBar::new_spinner().with_style(style.expect("the template is constant, and every run parses it"))
 }

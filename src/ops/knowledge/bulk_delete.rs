@@ -33,7 +33,7 @@ pub struct Input {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// What became of each address, in the order given.
-    deleted: Vec<Deleted>,
+    deleted: Vec<Outcome>,
     /// How many live chunks were retired; an address named twice counts once.
     total_chunks_tombstoned: u64,
 }
@@ -41,7 +41,7 @@ pub struct Output {
 /// What became of one address.
 #[derive(Clone, Serialize, JsonSchema)]
 #[schemars(rename = "_KnowledgeBulkDeleteResult")]
-struct Deleted {
+struct Outcome {
     /// The document's identifier.
     source_uri: String,
     /// Whether a live document was deleted.
@@ -66,7 +66,7 @@ impl Command for BulkDelete {
         let scope = planning.scope(&input.org, &input.namespace)?;
         limits::list_len("source_uris", input.source_uris.len(), 1, BULK_MAX)?;
         let mut batch = Batch::default();
-        let mut results: HashMap<&str, Deleted> = HashMap::new();
+        let mut results: HashMap<&str, Outcome> = HashMap::new();
         for (at, source_uri) in input.source_uris.iter().enumerate() {
             limits::source_uri(&format!("source_uris[{at}]"), source_uri)?;
             if results.contains_key(source_uri.as_str()) {
@@ -82,7 +82,7 @@ impl Command for BulkDelete {
                     at: planning.now(),
                 });
             }
-            let result = Deleted {
+            let result = Outcome {
                 source_uri: source_uri.clone(),
                 deleted: live.is_some(),
                 chunks_tombstoned: live.map_or(0, |live| live.chunk_count),

@@ -158,8 +158,8 @@ impl Query for List {
     fn answer(reading: &Reading<'_>, input: Input) -> Result<Output, Error> {
         check(&input)?;
         let scopes = reading.scopes(&input.org, &input.namespace, &input.namespaces)?;
-        let list = cursor_list(&scopes);
-        let after = input.cursor.as_deref().map(|cursor| decode_cursor(cursor, &list)).transpose()?;
+        let tie = cursor_tie(&scopes);
+        let after = input.cursor.as_deref().map(|cursor| decode_cursor(cursor, &tie)).transpose()?;
         let limit = input.limit as usize;
         let mut streams = Vec::new();
         for scope in scopes {
@@ -176,7 +176,7 @@ impl Query for List {
             last = Some(key_of(&version));
             rows.push(row(&scope, version, input.fields.as_deref())?);
         }
-        let next_cursor = last.filter(|_| more).map(|key| encode_cursor(key, &list));
+        let next_cursor = last.filter(|_| more).map(|key| encode_cursor(key, &tie));
         Ok(Output { rows, next_cursor })
     }
 }
@@ -288,29 +288,29 @@ fn row(scope: &Scope, version: Version, fields: Option<&[String]>) -> Result<Val
 }
 
 /// What ties a cursor to the namespaces it was made for, in whatever order they are named.
-fn cursor_list(scopes: &[Scope]) -> String {
+fn cursor_tie(scopes: &[Scope]) -> String {
     let mut names: Vec<String> = scopes.iter().map(ToString::to_string).collect();
     names.sort_unstable();
     Hash::of(names.join("\n").as_bytes()).hex()[..16].to_owned()
 }
 
-fn encode_cursor(key: TimelineKey, list: &str) -> String {
-    URL_SAFE_NO_PAD.encode(format!("1:{}:{}:{list}", key.ingested_at.0, key.version.0))
+fn encode_cursor(key: TimelineKey, tie: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("1:{}:{}:{tie}", key.ingested_at.0, key.version.0))
 }
 
-fn decode_cursor(cursor: &str, list: &str) -> Result<TimelineKey, Error> {
+fn decode_cursor(cursor: &str, tie: &str) -> Result<TimelineKey, Error> {
     let refused =
         || Error::invalid("cursor", "cursor is not the next_cursor of a page of these namespaces: start without one");
     let text =
         URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(refused)?;
     let mut parts = text.split(':');
-    let (Some("1"), Some(at), Some(version), Some(for_list), None) =
+    let (Some("1"), Some(at), Some(version), Some(tied_to), None) =
         (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
     else {
         return Err(refused());
     };
     let (Ok(at), Ok(version)) = (at.parse(), version.parse()) else { return Err(refused()) };
-    if for_list != list {
+    if tied_to != tie {
         return Err(refused());
     }
     Ok(TimelineKey { ingested_at: Timestamp(at), version: VersionId(version) })

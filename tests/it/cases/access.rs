@@ -9,7 +9,7 @@ use crate::server::Server;
 /// The status of a request with these headers and no others.
 fn status(server: &Server, method: &str, path: &str, headers: &[&str]) -> u16 {
     let mut stream = TcpStream::connect(server.base.strip_prefix("http://").unwrap()).unwrap();
-    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let headers: String = headers.iter().flat_map(|header| [header, "\r\n"]).collect();
     write!(stream, "{method} {path} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

@@ -80,7 +80,7 @@ fn long_urls_at_line_ends_stay_within_the_size() {
     let engine = folder.open();
     let size = folder.config().chunks.size();
     let line = |n: usize| format!("link {n}: https://wiki.example.org/{}", "a/b-c_d%20".repeat(20));
-    let text: String = (0..60).map(|n| format!("{}\n", line(n))).collect();
+    let text: String = (0..60).flat_map(|n| [line(n), "\n".into()]).collect();
     add(&engine, "doc", &text);
     let found = chunks(&engine, "link wiki");
     for hit in &found {

@@ -20,14 +20,12 @@ fn the_second_to_open_a_folder_is_told_who_holds_it() {
         let started = Instant::now();
         let opened = Engine::open(folder.path(), Config::default());
         assert!(started.elapsed() < Duration::from_secs(2), "it says so at once");
-        match opened.err().expect("the folder is in use") {
-            OpenError::Locked { folder: named, holder, address } => {
-                assert_eq!(named, folder.path());
-                assert!(holder.contains(&std::process::id().to_string()), "{holder}");
-                address
-            }
-            other => panic!("{other}"),
-        }
+        let Some(OpenError::Locked { folder: named, holder, address }) = opened.err() else {
+            panic!("the folder is in use")
+        };
+        assert_eq!(named, folder.path());
+        assert!(holder.contains(&std::process::id().to_string()), "{holder}");
+        address
     };
     assert_eq!(locked(), None);
     engine.announce("http://127.0.0.1:1").unwrap();

@@ -88,7 +88,7 @@ fn racing_writes_of_one_document_leave_one_version_and_no_gap() {
                 read_until(engine, done, ["lexical", "semantic", "hybrid"][reader % 3]);
             });
         }
-        let failed = writers.into_iter().filter_map(|writer| writer.join().err()).next();
+        let failed = writers.into_iter().find_map(|writer| writer.join().err());
         done.store(true, Ordering::Release);
         assert!(failed.is_none(), "a writer failed");
     });

@@ -156,8 +156,8 @@ fn bounds_hold_at_their_edge() {
 fn what_is_too_large_names_its_setting() {
     let folder = Folder::new();
     let engine = folder.open_with(|config| {
-        config.documents.content_bytes_max = 100;
-        config.documents.chunks_max = 3;
+        config.documents.content_bytes = 100;
+        config.documents.chunks = 3;
     });
     let error = refused(&engine, "knowledge.add", json!({ "source_uri": "a", "content": "x".repeat(101) }));
     assert_eq!((error.code, error.field.as_deref()), (Code::PayloadTooLarge, Some("content")));

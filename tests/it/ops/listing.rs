@@ -31,7 +31,7 @@ knowledge.list {"fields": [], "include_superseded": true}
 #[test]
 fn lists_filter_by_tag_and_prefix() {
     check(
-        r##"
+        r#"
 knowledge.bulk_add {"entries": [{"source_uri": "d/1", "content": "x", "tags": ["Red", "big"]}, {"source_uri": "d/2", "content": "x", "tags": ["red"]}, {"source_uri": "e/3", "content": "x", "tags": ["blue", "Café"]}, {"source_uri": "e/4", "content": "x"}]}
 knowledge.list {"tags": ["RED"], "fields": ["source_uri"]}
 knowledge.list {"tags": ["red", "blue"], "fields": ["source_uri"]}
@@ -41,7 +41,7 @@ knowledge.list {"tags": ["CAFE\u0301"], "fields": ["source_uri"]}
 knowledge.list {"tags": ["re"], "fields": ["source_uri"]}
 knowledge.list {"tags_every": true, "limit": 1, "fields": ["source_uri"], "uri_prefix": ["e/"]}
 knowledge.list {"uri_prefix": ["d/1", "e/4", "z"], "fields": ["source_uri"]}
-"##,
+"#,
         &expect![[r##"
             {"written":[{"source_uri":"d/1","doc_id":"#01","chunks_created":1},{"source_uri":"d/2","doc_id":"#02","chunks_created":1},{"source_uri":"e/3","doc_id":"#03","chunks_created":1},{"source_uri":"e/4","doc_id":"#04","chunks_created":1}],"embedding_model":"loom-static-256","embedding_dim":256}
             {"rows":[{"source_uri":"d/2"},{"source_uri":"d/1"}],"next_cursor":null}
@@ -59,12 +59,12 @@ knowledge.list {"uri_prefix": ["d/1", "e/4", "z"], "fields": ["source_uri"]}
 #[test]
 fn an_edit_is_what_lists_filter_by() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "a", "content": "x", "tags": ["old"]}
 knowledge.update_metadata {"source_uri": "a", "tags": ["new"]}
 knowledge.list {"tags": ["old"]}
 knowledge.list {"tags": ["new"], "fields": ["source_uri", "tags", "revision"]}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"updated":true,"title":"","description":"","tags":["new"],"chunks_reindexed":0}

@@ -7,7 +7,7 @@ use crate::harness::check;
 #[test]
 fn an_edit_changes_what_it_names() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "a", "content": "one", "title": "T", "description": "D", "tags": ["x"]}
 knowledge.update_metadata {"source_uri": "a"}
 knowledge.update_metadata {"source_uri": "a", "title": "New", "description": null}
@@ -17,7 +17,7 @@ knowledge.list {"fields": ["title", "description", "tags", "revision", "ingested
 knowledge.update_metadata {"source_uri": "b", "title": "New"}
 knowledge.delete {"source_uri": "a"}
 knowledge.update_metadata {"source_uri": "a", "title": "New"}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"updated":false,"title":"T","description":"D","tags":["x"],"chunks_reindexed":0}

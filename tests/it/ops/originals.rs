@@ -70,7 +70,7 @@ fn an_original_outlives_a_restart_and_its_twin() {
 #[test]
 fn what_is_no_base64_or_too_large_is_refused() {
     let folder = Folder::new();
-    let engine = folder.open_with(|config| config.documents.original_bytes_max = 5);
+    let engine = folder.open_with(|config| config.documents.original_bytes = 5);
     let put = |encoded: &str| json!({ "source_uri": "a", "content": "x", "original_bytes_b64": encoded });
     for wrong in ["not base64!", "aGVsbG8", "aGVsbG8=\n", "aGVs*G8="] {
         let error = refused(&engine, "knowledge.add", put(wrong));

@@ -37,7 +37,7 @@ knowledge.restore {"source_uri": "never", "if_revision": 3}
 #[test]
 fn what_cannot_be_restored_says_why() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "empty", "content": ""}
 knowledge.delete {"source_uri": "empty"}
 knowledge.restore {"source_uri": "empty"}
@@ -53,7 +53,7 @@ knowledge.restore {"source_uri": "a", "if_revision": 2}
 # A write after the delete is the next revision, and what it replaced is no longer restorable.
 knowledge.add {"source_uri": "a", "content": "two"}
 knowledge.restore {"source_uri": "a"}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":0,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"empty"}
             {"deleted":true,"chunks_tombstoned":0}
@@ -73,12 +73,12 @@ knowledge.restore {"source_uri": "a"}
 #[test]
 fn an_original_comes_back_with_its_document() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "a", "content": "one", "original_bytes_b64": "aGVsbG8=", "original_filename": "a.txt"}
 knowledge.delete {"source_uri": "a"}
 knowledge.restore {"source_uri": "a"}
 knowledge.list {"fields": ["has_original", "original_filename", "original_bytes"]}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"deleted":true,"chunks_tombstoned":1}

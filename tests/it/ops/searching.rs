@@ -116,8 +116,8 @@ fn one_hit_stands_for_its_section() {
         assert!(whole.len() > 3, "{mode}");
         assert!(whole.iter().all(|hit| hit["siblings_folded"] == 0));
         assert_eq!(collapsed.len(), 2, "{mode}");
-        let folded: u64 = collapsed.iter().map(|hit| hit["siblings_folded"].as_u64().unwrap()).sum();
-        assert_eq!(folded as usize + 2, whole.len(), "{mode}: every sibling is counted");
+        let siblings: u64 = collapsed.iter().map(|hit| hit["siblings_folded"].as_u64().unwrap()).sum();
+        assert_eq!(siblings + 2, whole.len() as u64, "{mode}: every sibling is counted");
         for hit in &collapsed {
             let best = whole.iter().find(|other| other["section_path"] == hit["section_path"]).unwrap();
             assert_eq!(best["chunk_idx"], hit["chunk_idx"], "{mode}: the best stands for them");

@@ -76,14 +76,14 @@ knowledge.list {"include_superseded": true, "fields": ["source_uri", "revision",
 #[test]
 fn the_same_text_again_keeps_its_author_class() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "a", "content": "one", "source_class": "external"}
 knowledge.add {"source_uri": "a", "content": "one", "title": "kept class"}
 knowledge.get {"source_uri": "a"}
 knowledge.list {"fields": ["revision", "source_class", "title"]}
 knowledge.add {"source_uri": "a", "content": "two"}
 knowledge.list {"fields": ["revision", "source_class", "title"]}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"doc_id":"#02","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
@@ -98,11 +98,11 @@ knowledge.list {"fields": ["revision", "source_class", "title"]}
 #[test]
 fn unknown_fields_are_served_and_named() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "a", "content": "one", "colour": "red", "org": "", "namespace": null}
 knowledge.bulk_add {"entries": [{"source_uri": "b", "content": "x", "agent": "y"}], "nope": {"deep": 1}}
 knowledge.get {"source_uri": "zzz", "user_id": "u", "agent": "x"}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a","ignored_args":["colour"]}
             {"written":[{"source_uri":"b","doc_id":"#02","chunks_created":1}],"embedding_model":"loom-static-256","embedding_dim":256,"ignored_args":["entries[0].agent","nope"]}

@@ -55,9 +55,10 @@ fn serve(state: &State, stream: &TcpStream) {
         let asked: Value = serde_json::from_slice(&body).expect("the engine sends JSON");
         let texts: Vec<&str> =
             asked["input"].as_array().expect("texts").iter().map(|text| text.as_str().expect("text")).collect();
-        let (status, answer) = match take(state, &texts) {
-            true => ("200 OK", answer(state.dim, &texts)),
-            false => ("503 Service Unavailable", json!({})),
+        let (status, answer) = if take(state, &texts) {
+            ("200 OK", answer(state.dim, &texts))
+        } else {
+            ("503 Service Unavailable", json!({}))
         };
         let answer = answer.to_string();
         let head =

@@ -1,0 +1,219 @@
+//! Opening a namespace's indexes: taken from their files and brought up by the change log, or built from storage.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use loom_storage::{Change, Chunk, Scope, Seq, Snapshot, Version, VersionId};
+
+use crate::error::Error;
+use crate::projection::Model;
+use crate::selection::ChunkRange;
+use crate::text::{LexicalChunk, LexicalIndex, PENDING_CHUNKS_MAX};
+use crate::vector::{Refused, VectorIndex};
+
+/// How many changes are read from the log at a time.
+pub(crate) const CHANGES_PAGE: usize = 256;
+/// How many versions are read at a time while an index is built.
+const VERSIONS_PAGE: usize = 256;
+
+/// Makes `folder` the projections of one namespace of one store; what another left there is removed.
+pub(crate) fn claim_folder(folder: &Path, identity: &str) -> Result<(), Error> {
+    let owner = folder.join("namespace.txt");
+    let io = |error: std::io::Error| Error::from_io("projection", &error);
+    if fs::read_to_string(&owner).is_ok_and(|found| found == identity) {
+        return Ok(());
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(io)?;
+    }
+    fs::create_dir_all(folder).map_err(io)?;
+    fs::write(&owner, identity).map_err(io)
+}
+
+pub(crate) fn vector_folder(folder: &Path, model: &Model) -> PathBuf {
+    folder.join("vectors").join(crate::projections::file_name(&model.name))
+}
+
+pub(crate) fn open_lexical(
+    folder: &Path,
+    scope: &Scope,
+    snapshot: &dyn Snapshot,
+    last: Seq,
+) -> Result<LexicalIndex, Error> {
+    let opened = LexicalIndex::open(folder).and_then(|(index, watermark)| check_watermark(index, watermark, last));
+    let (mut index, watermark) = match opened {
+        Err(Error::Rebuild { detail, .. }) => {
+            tracing::warn!(%scope, detail, "rebuilding the lexical projection");
+            wipe(folder)?;
+            LexicalIndex::open(folder)?
+        }
+        opened => opened?,
+    };
+    if watermark == Seq(0) {
+        for_live_versions(scope, snapshot, |version| {
+            let chunks = chunks_of(scope, snapshot, version)?;
+            index.add(version.id, &lexical_chunks(&chunks));
+            if index.pending_chunks() >= PENDING_CHUNKS_MAX
+                && let Some(job) = index.freeze(Seq(0))
+            {
+                let flushed = job.run()?;
+                index.install(flushed);
+            }
+            Ok(())
+        })?;
+    } else {
+        replay(scope, snapshot, watermark, |version, chunks| {
+            if !version.is_live() {
+                index.remove(version.id, &lexical_chunks(chunks));
+            } else if !index.contains(version.id) {
+                index.add(version.id, &lexical_chunks(chunks));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(index)
+}
+
+pub(crate) fn open_vectors(
+    folder: &Path,
+    scope: &Scope,
+    snapshot: &dyn Snapshot,
+    last: Seq,
+    model: &Model,
+) -> Result<VectorIndex, Error> {
+    let open = || VectorIndex::open(folder, &model.name, model.dim);
+    let opened = open().and_then(|(index, watermark)| check_watermark(index, watermark, last));
+    let (mut index, watermark) = match opened {
+        Err(Error::Rebuild { detail, .. }) => {
+            tracing::warn!(%scope, detail, "rebuilding the vector projection");
+            wipe(folder)?;
+            open()?
+        }
+        opened => opened?,
+    };
+    if watermark == Seq(0) {
+        for_live_versions(scope, snapshot, |version| {
+            let chunks = chunks_of(scope, snapshot, version)?;
+            add_vectors(&mut index, scope, snapshot, model, &chunks)
+        })?;
+    } else {
+        replay(scope, snapshot, watermark, |version, chunks| {
+            if version.is_live() {
+                add_vectors(&mut index, scope, snapshot, model, chunks)
+            } else {
+                index.remove(ChunkRange { first: version.first_chunk, count: version.chunk_count });
+                Ok(())
+            }
+        })?;
+    }
+    Ok(index)
+}
+
+fn check_watermark<T>(index: T, watermark: Seq, last: Seq) -> Result<(T, Seq), Error> {
+    if watermark > last {
+        return Err(Error::Rebuild {
+            what: "namespace",
+            detail: format!("it has followed commit {}, the store ends at {}", watermark.0, last.0),
+        });
+    }
+    Ok((index, watermark))
+}
+
+fn wipe(folder: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from_io("projection", &error)),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn for_live_versions(
+    scope: &Scope,
+    snapshot: &dyn Snapshot,
+    mut visit: impl FnMut(&Version) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut after = None;
+    loop {
+        let page = snapshot.live_versions(scope, after, VERSIONS_PAGE)?;
+        page.items.iter().try_for_each(&mut visit)?;
+        match page.items.last() {
+            Some(last) if page.more => after = Some(last.id),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Visits each version that a change after `since` touched, once, as the snapshot has it.
+pub(crate) fn replay(
+    scope: &Scope,
+    snapshot: &dyn Snapshot,
+    since: Seq,
+    mut visit: impl FnMut(&Version, &[Chunk]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut touched: BTreeSet<VersionId> = BTreeSet::new();
+    let mut after = since;
+    loop {
+        let page = snapshot.changes(scope, after, CHANGES_PAGE)?;
+        for change in page.items.iter().flat_map(|entry| &entry.changes) {
+            match change {
+                Change::Added(id) | Change::Retired(id) | Change::Restored(id) => {
+                    touched.insert(*id);
+                }
+                Change::Edited(_) | Change::ModelSwitched(_) => {}
+            }
+        }
+        match page.items.last() {
+            Some(last) if page.more => after = last.seq,
+            _ => break,
+        }
+    }
+    for id in touched {
+        if let Some(version) = snapshot.version(scope, id)? {
+            let chunks = chunks_of(scope, snapshot, &version)?;
+            visit(&version, &chunks)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn chunks_of(scope: &Scope, snapshot: &dyn Snapshot, version: &Version) -> Result<Vec<Chunk>, Error> {
+    Ok(snapshot.chunks(scope, version.first_chunk, version.chunk_count)?)
+}
+
+pub(crate) fn block_types(scope: &Scope, snapshot: &dyn Snapshot, version: &Version) -> Result<Vec<String>, Error> {
+    if version.document.format.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(block_types_of(version, &chunks_of(scope, snapshot, version)?))
+}
+
+pub(crate) fn block_types_of(version: &Version, chunks: &[Chunk]) -> Vec<String> {
+    if version.document.format.is_empty() {
+        return Vec::new();
+    }
+    chunks.iter().map(|chunk| chunk.block_type.clone()).collect()
+}
+
+pub(crate) fn lexical_chunks(chunks: &[Chunk]) -> Vec<LexicalChunk<'_>> {
+    chunks.iter().map(|chunk| LexicalChunk { id: chunk.id, context: &chunk.context, text: &chunk.text }).collect()
+}
+
+pub(crate) fn add_vectors(
+    index: &mut VectorIndex,
+    scope: &Scope,
+    snapshot: &dyn Snapshot,
+    model: &Model,
+    chunks: &[Chunk],
+) -> Result<(), Error> {
+    let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
+    for (chunk, vector) in chunks.iter().zip(snapshot.vectors(scope, &model.name, &inputs)?) {
+        if let Some(vector) = vector {
+            match index.add(chunk.id, &vector) {
+                // A text without a known word has the zero vector: it is found by its words alone.
+                Ok(()) | Err(Refused::NoDirection) => {}
+                Err(refused) => return Err(Error::Rebuild { what: "vector", detail: refused.to_string() }),
+            }
+        }
+    }
+    Ok(())
+}
