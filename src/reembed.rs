@@ -41,7 +41,7 @@ pub fn pass(engine: &Inner) -> Result<(), Error> {
             return Ok(());
         }
         let models = models::of_namespace(&row.scope, snapshot.as_ref(), &engine.embedders)?;
-        let settled = models.serving.name == engine.embedders.configured_name() && models.building.is_none();
+        let settled = models.serving.name == engine.embedders.configured_name();
         if models.changed.is_some() && !settled {
             move_namespace(engine, &row.scope, models)?;
         }
@@ -51,10 +51,6 @@ pub fn pass(engine: &Inner) -> Result<(), Error> {
 
 fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Result<(), Error> {
     let target = engine.embedders.configured()?;
-    if models.serving == target {
-        write_models(engine, scope, &NamespaceModels { building: None, ..models }, false)?;
-        return Ok(());
-    }
     let mut models = models;
     if models.building.as_ref() != Some(&target) {
         models.building = Some(target.clone());
