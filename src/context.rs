@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use loom_index::{Projection, View};
+use loom_index::{Model, Projection, View};
 use loom_storage::{Batch, BlobRow, DocId, Hash, Precondition, RecordWrite, Scope, Snapshot, Timestamp, Write};
 use serde_json::{Value, json};
 
@@ -79,6 +79,11 @@ impl<'e> Reading<'e> {
         models::of_namespace(scope, self.snapshot(), &self.engine.embedders)
     }
 
+    /// The name of the model that serves a namespace, which no provider is asked for.
+    pub fn serving_model(&self, scope: &Scope) -> Result<String, Error> {
+        models::serving_name(scope, self.snapshot(), &self.engine.embedders)
+    }
+
     /// The projection of a namespace, caught up with the snapshot.
     pub fn projection(&self, scope: &Scope) -> Result<Arc<Projection>, Error> {
         self.engine.projection(scope, self.snapshot())
@@ -95,18 +100,17 @@ impl<'e> Reading<'e> {
     }
 
     /// The vector of a query under a model.
-    pub fn embed_query(&self, model: &str, query: &str) -> Result<Vec<f32>, Error> {
+    pub fn embed_query(&self, model: &Model, query: &str) -> Result<Vec<f32>, Error> {
         let started = Instant::now();
-        let embedder = self.engine.embedders.get(model)?;
-        let mut vectors = embedder.embed(&[query], EmbedKind::Query)?;
+        let mut vectors = self.engine.embedders.embed(model, &[query], EmbedKind::Query)?;
         self.time("embed", started.elapsed().as_secs_f64() * 1e3);
         vectors.pop().ok_or_else(|| Error::internal("the embedder answered without a vector"))
     }
 
     /// The vectors of passages under a model, in one call.
-    pub fn embed_passages(&self, model: &str, passages: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
+    pub fn embed_passages(&self, model: &Model, passages: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         let started = Instant::now();
-        let vectors = self.engine.embedders.get(model)?.embed(passages, EmbedKind::Passage)?;
+        let vectors = self.engine.embedders.embed(model, passages, EmbedKind::Passage)?;
         self.time("embed", started.elapsed().as_secs_f64() * 1e3);
         Ok(vectors)
     }
@@ -173,7 +177,7 @@ impl<'e> Planning<'e> {
         let started = Instant::now();
         let models = self.models(scope)?;
         for model in std::iter::once(&models.serving).chain(&models.building) {
-            let vectors = embed_missing(self.engine, self.snapshot(), scope, &model.name, inputs)?;
+            let vectors = embed_missing(self.engine, self.snapshot(), scope, model, inputs)?;
             if !vectors.is_empty() {
                 batch.writes.push(Write::PutVectors { scope: scope.clone(), model: model.name.clone(), vectors });
             }
@@ -201,11 +205,11 @@ pub(crate) fn embed_missing(
     engine: &Inner,
     snapshot: &dyn Snapshot,
     scope: &Scope,
-    model: &str,
+    model: &Model,
     inputs: &[(Hash, String)],
 ) -> Result<Vec<(Hash, Vec<f32>)>, Error> {
     let hashes: Vec<Hash> = inputs.iter().map(|(hash, _)| *hash).collect();
-    let kept = snapshot.vectors(scope, model, &hashes)?;
+    let kept = snapshot.vectors(scope, &model.name, &hashes)?;
     let mut seen = std::collections::HashSet::new();
     let missing: Vec<&(Hash, String)> = inputs
         .iter()
@@ -217,6 +221,6 @@ pub(crate) fn embed_missing(
         return Ok(Vec::new());
     }
     let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
-    let vectors = engine.embedders.get(model)?.embed(&texts, EmbedKind::Passage)?;
+    let vectors = engine.embedders.embed(model, &texts, EmbedKind::Passage)?;
     Ok(missing.iter().map(|(hash, _)| *hash).zip(vectors).collect())
 }

@@ -75,7 +75,8 @@ pub fn prepare(planning: &Planning<'_>, scope: &Scope, incoming: &Incoming<'_>) 
         }
     }
     document.original = original;
-    let version = version(planning, scope, incoming.source_uri, incoming.content, document, cut)?;
+    within_chunks_max(planning, &format!("{}content", incoming.at), &cut)?;
+    let version = version(planning, scope, incoming.source_uri, incoming.content, document, cut);
     Ok(Prepared { version, head, blob })
 }
 
@@ -90,7 +91,8 @@ pub fn rewrite(
     let text =
         planning.snapshot().text(scope, live.id)?.ok_or_else(|| Error::internal("a live version has no text"))?;
     let cut = chunk::cut(&text, planning.config().chunks);
-    let version = version(planning, scope, &live.source_uri, &text, document, cut)?;
+    within_chunks_max(planning, "source_uri", &cut)?;
+    let version = version(planning, scope, &live.source_uri, &text, document, cut);
     Ok(Prepared { version, head: Some(head), blob: None })
 }
 
@@ -101,11 +103,7 @@ pub fn commit_into(
     scope: &Scope,
     prepared: Vec<Prepared>,
 ) -> Result<NamespaceModels, Error> {
-    let inputs: Vec<(Hash, String)> = prepared
-        .iter()
-        .flat_map(|prepared| &prepared.version.chunks)
-        .map(|NewChunk(chunk)| (chunk.input_hash, embed::input(&chunk.context, &chunk.text)))
-        .collect();
+    let inputs = inputs(prepared.iter().flat_map(|prepared| &prepared.version.chunks).map(|NewChunk(chunk)| chunk));
     let models = planning.embed_into(batch, scope, &inputs)?;
     for Prepared { version, head, blob } in prepared {
         batch.preconditions.push(head_unchanged(scope, &version.source_uri, head.as_ref()));
@@ -113,6 +111,11 @@ pub fn commit_into(
         batch.writes.push(Write::PutVersion(Box::new(version)));
     }
     Ok(models)
+}
+
+/// What is embedded for chunks, under the hash that their vectors are kept by.
+pub fn inputs<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<(Hash, String)> {
+    chunks.map(|chunk| (chunk.input_hash, embed::input(&chunk.context, &chunk.text))).collect()
 }
 
 /// The guard that a source address is as it was read.
@@ -216,13 +219,20 @@ fn original(
     };
     let field = format!("{}original_bytes_b64", incoming.at);
     let bytes_max = planning.config().documents.original_bytes;
-    if encoded.len() / 4 * 3 > bytes_max + 2 {
+    let too_large = || {
         let message = format!("{field} is larger than LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES ({bytes_max} bytes) allows");
-        return Err(Error { field: Some(field), ..Error::new(Code::PayloadTooLarge, message) });
+        Error { field: Some(field.clone()), ..Error::new(Code::PayloadTooLarge, message) }
+    };
+    // The padding hides up to two bytes: what is surely too large is not even decoded.
+    if encoded.len() / 4 * 3 > bytes_max.saturating_add(2) {
+        return Err(too_large());
     }
     let bytes = STANDARD
         .decode(encoded)
         .map_err(|error| Error::invalid(field.clone(), format!("{field} is not base64: {error}")))?;
+    if bytes.len() > bytes_max {
+        return Err(too_large());
+    }
     let row = planning.store_blob(scope, &bytes)?;
     let original = Original {
         blob: row.hash,
@@ -240,21 +250,13 @@ fn version(
     text: &str,
     document: Document,
     cut: Cut,
-) -> Result<NewVersion, Error> {
+) -> NewVersion {
     let mut pieces = cut.pieces;
     if pieces.is_empty() && !(document.title.is_empty() && document.description.is_empty()) {
         pieces.push(Piece::without_text());
     }
-    let chunks_max = planning.config().documents.chunks;
-    if pieces.len() > chunks_max {
-        let message = format!(
-            "the document is cut into {} chunks; LOOM_KNOWLEDGE_MAX_CHUNKS allows {chunks_max}: split the document",
-            pieces.len()
-        );
-        return Err(Error { field: Some("content".into()), ..Error::new(Code::PayloadTooLarge, message) });
-    }
     let chunks = pieces.into_iter().map(|piece| new_chunk(text, &document, piece)).collect();
-    Ok(NewVersion {
+    NewVersion {
         scope: scope.clone(),
         doc_id: planning.fresh_doc_id(),
         source_uri: source_uri.to_owned(),
@@ -263,7 +265,19 @@ fn version(
         text: text.to_owned(),
         sections: cut.sections,
         chunks,
-    })
+    }
+}
+
+/// Refuses a document of too many chunks by the input field that it comes from.
+fn within_chunks_max(planning: &Planning<'_>, field: &str, cut: &Cut) -> Result<(), Error> {
+    let (chunks, chunks_max) = (cut.pieces.len(), planning.config().documents.chunks);
+    if chunks <= chunks_max {
+        return Ok(());
+    }
+    let message = format!(
+        "the document is cut into {chunks} chunks; LOOM_KNOWLEDGE_MAX_CHUNKS allows {chunks_max}: split the document"
+    );
+    Err(Error { field: Some(field.into()), ..Error::new(Code::PayloadTooLarge, message) })
 }
 
 fn new_chunk(text: &str, document: &Document, piece: Piece) -> NewChunk {

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use loom_index::Model;
+use loom_index::vector::DIMENSIONS;
 use loom_storage::{Scope, Seq, Snapshot};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::embed::{self, EmbedError, EmbedSettings, Embedder};
+use crate::embed::{self, EmbedError, EmbedKind, EmbedSettings, Embedder};
 use crate::error::{Code, Error};
 
 /// The embedders in use: the configured one, and those that other namespaces are still served by.
@@ -25,9 +26,20 @@ impl Embedders {
         Ok(Self { settings: settings.clone(), configured, others: Mutex::default() })
     }
 
-    /// The configured model. The first use of a remote one asks it for its dimension.
+    /// The configured model. The first use of a remote one asks it for its dimension; one whose vectors no index
+    /// takes is refused before anything is stored under it.
     pub fn configured(&self) -> Result<Model, Error> {
-        Ok(Model { name: self.configured.model().to_owned(), dim: self.configured.dim()? })
+        let model = Model { name: self.configured.model().to_owned(), dim: self.configured.dim()? };
+        if !DIMENSIONS.contains(&model.dim) {
+            let (name, dim) = (&model.name, model.dim);
+            let message = format!(
+                "the vectors of {name} have {dim} dimensions; Loom takes {} to {}: choose another model",
+                DIMENSIONS.start(),
+                DIMENSIONS.end()
+            );
+            return Err(Error::new(Code::ProviderRefused, message));
+        }
+        Ok(model)
     }
 
     /// The name of the configured model.
@@ -35,8 +47,24 @@ impl Embedders {
         self.configured.model()
     }
 
+    /// The vectors of texts under a model, each of the model's dimension.
+    pub fn embed(&self, model: &Model, texts: &[&str], kind: EmbedKind) -> Result<Vec<Vec<f32>>, Error> {
+        let vectors = self.get(&model.name)?.embed(texts, kind)?;
+        match vectors.iter().find(|vector| vector.len() != model.dim) {
+            None => Ok(vectors),
+            Some(other) => {
+                let (name, dim, found) = (&model.name, model.dim, other.len());
+                let message = format!(
+                    "{name} now gives vectors of {found} dimensions, and those stored have {dim}: serve the earlier \
+                     model, or serve this one under another name, to which the namespaces then move"
+                );
+                Err(Error::new(Code::ProviderRefused, message))
+            }
+        }
+    }
+
     /// The embedder of a model by name.
-    pub fn get(&self, model: &str) -> Result<Arc<dyn Embedder>, Error> {
+    fn get(&self, model: &str) -> Result<Arc<dyn Embedder>, Error> {
         if self.configured.model() == model {
             return Ok(Arc::clone(&self.configured));
         }
@@ -98,6 +126,14 @@ pub fn record_key(scope: &Scope) -> String {
     format!("embedding/{scope}")
 }
 
+/// The name of the model that serves a namespace, found without asking any provider.
+pub fn serving_name(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedders) -> Result<String, Error> {
+    match snapshot.record(&record_key(scope))? {
+        None => Ok(embedders.configured_name().to_owned()),
+        Some(_) => Ok(of_namespace(scope, snapshot, embedders)?.serving.name),
+    }
+}
+
 /// The embedding state of a namespace; one that was never written to is served by the configured model.
 pub fn of_namespace(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedders) -> Result<NamespaceModels, Error> {
     let Some(record) = snapshot.record(&record_key(scope))? else {
@@ -106,7 +142,11 @@ pub fn of_namespace(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedder
     let stored: Stored = serde_json::from_slice(&record.value).map_err(Error::internal)?;
     Ok(NamespaceModels {
         serving: Model { name: stored.serving, dim: stored.serving_dim },
-        building: stored.building.map(|(name, dim)| Model { name, dim }),
+        // A move that was given up by configuring another model asks its provider for nothing any more.
+        building: stored
+            .building
+            .filter(|(name, _)| name == embedders.configured_name())
+            .map(|(name, dim)| Model { name, dim }),
         changed: Some(record.changed),
     })
 }

@@ -13,9 +13,9 @@ use loom_storage::{Batch, Precondition, RecordWrite, Scope, Snapshot, Version, W
 use parking_lot::Mutex;
 
 use crate::context::embed_missing;
-use crate::embed;
 use crate::engine::Inner;
 use crate::error::{Code, Error};
+use crate::ingest;
 use crate::models::{self, NamespaceModels};
 
 /// How many versions are embedded between two looks at whether to stop.
@@ -41,7 +41,7 @@ pub fn pass(engine: &Inner) -> Result<(), Error> {
             return Ok(());
         }
         let models = models::of_namespace(&row.scope, snapshot.as_ref(), &engine.embedders)?;
-        let settled = models.serving.name == engine.embedders.configured_name() && models.building.is_none();
+        let settled = models.serving.name == engine.embedders.configured_name();
         if models.changed.is_some() && !settled {
             move_namespace(engine, &row.scope, models)?;
         }
@@ -51,10 +51,6 @@ pub fn pass(engine: &Inner) -> Result<(), Error> {
 
 fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Result<(), Error> {
     let target = engine.embedders.configured()?;
-    if models.serving == target {
-        write_models(engine, scope, &NamespaceModels { building: None, ..models }, false)?;
-        return Ok(());
-    }
     let mut models = models;
     if models.building.as_ref() != Some(&target) {
         models.building = Some(target.clone());
@@ -113,9 +109,7 @@ fn fill_version(
     version: &Version,
 ) -> Result<(), Error> {
     let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
-    let inputs: Vec<_> =
-        chunks.iter().map(|chunk| (chunk.input_hash, embed::input(&chunk.context, &chunk.text))).collect();
-    let vectors = embed_missing(engine, snapshot, scope, &target.name, &inputs)?;
+    let vectors = embed_missing(engine, snapshot, scope, target, &ingest::inputs(chunks.iter()))?;
     if !vectors.is_empty() {
         let write = Write::PutVectors { scope: scope.clone(), model: target.name.clone(), vectors };
         engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] })?;

@@ -60,14 +60,14 @@ struct Candidate {
 
 /// Searches the namespaces, the addressed one first.
 pub fn run(reading: &Reading<'_>, scopes: &[Scope], request: &Request<'_>) -> Result<Found, Error> {
-    let addressed = reading.models(&scopes[0])?.serving.name;
+    let addressed = reading.serving_model(&scopes[0])?;
     let mut found = Found { hits: Vec::new(), embedding_model: addressed, stale_dropped: 0 };
     if !request.query.chars().any(char::is_alphanumeric) {
         return Ok(found);
     }
     let mut vectors: HashMap<String, Vec<f32>> = HashMap::new();
-    for scope in scopes {
-        search_namespace(reading, scope, request, &mut vectors, &mut found)?;
+    for (at, scope) in scopes.iter().enumerate() {
+        search_namespace(reading, scope, at == 0, request, &mut vectors, &mut found)?;
     }
     found.hits.sort_by(Hit::compare);
     if request.collapse_sections {
@@ -83,6 +83,7 @@ pub fn run(reading: &Reading<'_>, scopes: &[Scope], request: &Request<'_>) -> Re
 fn search_namespace(
     reading: &Reading<'_>,
     scope: &Scope,
+    addressed: bool,
     request: &Request<'_>,
     vectors: &mut HashMap<String, Vec<f32>>,
     found: &mut Found,
@@ -96,16 +97,19 @@ fn search_namespace(
     reading.time("store", started.elapsed().as_secs_f64() * 1e3);
     let reads = request.top_k * if request.collapse_sections { READ_PER_HIT } else { 1 };
     let (legs, snapshot) = loop {
-        let model = projection.model().name;
-        if request.mode != SearchMode::Lexical && !vectors.contains_key(&model) {
-            vectors.insert(model.clone(), reading.embed_query(&model, request.query)?);
+        let model = projection.model();
+        if request.mode != SearchMode::Lexical && !vectors.contains_key(&model.name) {
+            vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
         }
         let view = reading.view(&projection)?;
-        if view.model().name != model {
+        if *view.model() != model {
             // The namespace moved to another model since the query was embedded.
             continue;
         }
-        let vector = vectors.get(&model).filter(|vector| vector.iter().any(|value| *value != 0.0));
+        if addressed {
+            found.embedding_model.clone_from(&model.name);
+        }
+        let vector = vectors.get(&model.name).filter(|vector| vector.iter().any(|value| *value != 0.0));
         let query = LegQuery {
             text: (request.mode != SearchMode::Semantic).then_some(request.query),
             vector: vector.filter(|_| request.mode != SearchMode::Lexical).map(Vec::as_slice),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use loom_index::Model;
 use loom_storage::Scope;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -20,14 +21,15 @@ pub fn narrow(
     vectors: &HashMap<String, Vec<f32>>,
     hits: &mut [Hit],
 ) -> Result<(), Error> {
-    let mut by_model: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut by_model: HashMap<String, (Model, Vec<usize>)> = HashMap::new();
     for (at, hit) in hits.iter().enumerate() {
         if let Some(scope) = scopes.iter().find(|scope| scope.namespace == hit.namespace) {
-            by_model.entry(reading.models(scope)?.serving.name).or_default().push(at);
+            let model = reading.models(scope)?.serving;
+            by_model.entry(model.name.clone()).or_insert_with(|| (model, Vec::new())).1.push(at);
         }
     }
-    for (model, members) in by_model {
-        let query_vector = match vectors.get(&model) {
+    for (model, members) in by_model.into_values() {
+        let query_vector = match vectors.get(&model.name) {
             Some(vector) => vector.clone(),
             None => reading.embed_query(&model, query)?,
         };

@@ -79,6 +79,19 @@ pub fn ok(engine: &Engine, op: &str, input: Value) -> Value {
     call(engine, op, input).unwrap_or_else(|error| panic!("{op}: {} {}", error.code, error.message))
 }
 
+/// Stores a text under an address and nothing else.
+pub fn add(engine: &Engine, source_uri: &str, content: &str) -> Value {
+    ok(engine, "knowledge.add", serde_json::json!({ "source_uri": source_uri, "content": content }))
+}
+
+/// The error of a call that must be refused.
+pub fn refused(engine: &Engine, op: &str, input: Value) -> Error {
+    match call(engine, op, input) {
+        Ok(answer) => panic!("{op} was not refused: {answer}"),
+        Err(error) => error,
+    }
+}
+
 /// The hits of a search in the default namespace alone.
 pub fn search(engine: &Engine, mode: &str, query: &str, top_k: u32) -> Vec<Value> {
     let input = serde_json::json!({

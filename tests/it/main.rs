@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod cases;
 mod cli;
 mod conformance;
 mod corpus;
@@ -9,6 +10,7 @@ mod harness;
 mod house;
 mod http;
 mod library;
+mod ops;
 mod properties;
 mod readme;
 mod server;

@@ -22,6 +22,7 @@ mod tests;
 mod upkeep;
 
 pub use flush::{VectorFlush, VectorFlushed};
+pub use open::DIMENSIONS;
 pub use projection::{Settings, Statistics, VectorIndex};
 pub use search::VectorHit;
 pub use table::Refused;

@@ -13,8 +13,8 @@ use super::table::Table;
 use super::{damaged, failed, io_failed};
 use crate::Error;
 
-/// The dimensions a vector may have.
-const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=4096;
+/// The dimensions a model's vectors may have.
+pub const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=4096;
 
 /// See [`super::VectorIndex::open`].
 pub(super) fn open(path: &Path, model: &str, dim: usize) -> Result<(Folder, Table, Saved), Error> {

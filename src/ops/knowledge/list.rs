@@ -287,9 +287,10 @@ fn row(scope: &Scope, version: Version, fields: Option<&[String]>) -> Result<Val
     Ok(row)
 }
 
-/// What ties a cursor to the namespaces it was made for.
+/// What ties a cursor to the namespaces it was made for, in whatever order they are named.
 fn cursor_tie(scopes: &[Scope]) -> String {
-    let names: Vec<String> = scopes.iter().map(ToString::to_string).collect();
+    let mut names: Vec<String> = scopes.iter().map(ToString::to_string).collect();
+    names.sort_unstable();
     Hash::of(names.join("\n").as_bytes()).hex()[..16].to_owned()
 }
 

@@ -125,6 +125,9 @@ impl Command for Restore {
                     document.original = None;
                 }
                 output.chunks_restored = version.chunk_count;
+                // The namespace may have moved to another embedding model since the delete.
+                let chunks = snapshot.chunks(&scope, version.first_chunk, version.chunk_count)?;
+                planning.embed_into(&mut batch, &scope, &ingest::inputs(chunks.iter()))?;
                 batch.preconditions.push(ingest::head_unchanged(&scope, &input.source_uri, head.as_ref()));
                 batch.writes.push(Write::Restore {
                     scope: scope.clone(),

@@ -1,0 +1,14 @@
+//! Inputs that broke other products, and what must hold for each kind of them, asked of the whole engine.
+
+mod access;
+mod cuts;
+mod identifiers;
+mod isolation;
+mod life;
+mod models;
+mod names;
+mod processes;
+mod queries;
+mod races;
+mod scale;
+mod structure;

@@ -1,0 +1,13 @@
+//! What each operation answers, call by call: transcripts that are the same in process and over HTTP.
+
+mod deleting;
+mod errors;
+mod listing;
+mod metadata;
+mod namespaces;
+mod originals;
+mod outline;
+mod reading;
+mod restoring;
+mod searching;
+mod writing;
