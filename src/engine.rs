@@ -125,7 +125,8 @@ impl Engine {
         let snapshot = self.inner().store.snapshot()?;
         let rows = snapshot.namespaces(None)?;
         let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
-        let totals: Vec<_> = self.inner().projections.opened().iter().map(|projection| projection.totals()).collect();
+        let (opened, _) = self.inner().projections.opened();
+        let totals: Vec<_> = opened.iter().map(|projection| projection.totals()).collect();
         let unsaved: usize = totals.iter().map(|total| total.unsaved).sum();
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let gauges = vec![
@@ -144,7 +145,8 @@ impl Engine {
         Ok(gauges)
     }
 
-    /// Stops the background work and writes the projections to disk. Further calls are refused.
+    /// Stops the background work and writes the projections to disk. Further calls are refused; closing again does
+    /// nothing. Nothing is lost on an error: the projections catch up from the store when they are next used.
     pub fn close(&self) -> Result<(), Error> {
         self.inner().close()
     }
@@ -199,7 +201,12 @@ impl Inner {
         let snapshot = self.store.snapshot()?;
         let projection = self.projection(scope, snapshot.as_ref())?;
         match projection.totals().unsaved {
-            unsaved if unsaved >= UNSAVED_MAX => projection.flush(false)?,
+            unsaved if unsaved >= UNSAVED_MAX => {
+                if let Err(error) = projection.flush(false) {
+                    // It has followed and answers; only its files are behind.
+                    tracing::error!(%scope, %error, "a projection could not be written; it stays in memory");
+                }
+            }
             unsaved if unsaved >= UNSAVED_MAX / 4 => self.workers.wake(),
             _ => {}
         }
@@ -215,10 +222,11 @@ impl Inner {
     fn lagging(&self) -> Result<Vec<String>, Error> {
         self.refuse_when_closed()?;
         let snapshot = self.store.snapshot()?;
-        let mut lagging = Vec::new();
-        for projection in self.projections.opened() {
-            let row = snapshot.namespace(projection.scope())?;
-            if row.is_some_and(|row| row.last_seq > projection.totals().watermark) {
+        let (opened, opening) = self.projections.opened();
+        let mut lagging: Vec<String> = opening.iter().map(ToString::to_string).collect();
+        for projection in opened {
+            // Commits that change nothing a projection shows, such as vectors of another model, are not waited for.
+            if !snapshot.changes(projection.scope(), projection.totals().watermark, 1)?.items.is_empty() {
                 lagging.push(projection.scope().to_string());
             }
         }
@@ -265,4 +273,28 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
 fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
     let message = format!("the data folder {} cannot be opened: {error}", folder.display());
     Error { message, ..Error::from(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom_storage::Hash;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn add(engine: &Engine) -> Result<Answer, Error> {
+        let Value::Object(input) = json!({ "source_uri": "a", "content": "text" }) else { panic!("an object") };
+        engine.call(&Caller::local(), "knowledge.add", input)
+    }
+
+    #[test]
+    fn vectors_of_another_model_are_nothing_to_catch_up_with() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let engine = Engine::open(folder.path(), Config::default()).expect("it opens");
+        add(&engine).expect("it is written");
+        let vectors = vec![(Hash::of(b"text"), vec![1.0; 32])];
+        let write = Write::PutVectors { scope: Scope::new("dev", "local"), model: "other".into(), vectors };
+        engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] }).expect("it is written");
+        assert!(engine.readiness().ready, "{}", engine.readiness().detail);
+    }
 }
