@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 const FOLDER_DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
 const FILES_MAX: usize = 20_000;
 const BYTES_MAX: usize = 256 << 20;
-/// As `loom add` fills its calls.
+/// A call takes so many documents, or so much text, whichever is reached first.
 const BATCH_DOCUMENTS: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
 const QUERIES_MAX: usize = 200;

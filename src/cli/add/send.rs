@@ -12,8 +12,9 @@ use crate::cli::client::Client;
 use crate::cli::failure::{Failure, Refusal};
 use crate::limits::BULK_MAX;
 
-/// The bytes of text at which a batch is sent. One document alone may be larger.
-const BATCH_BYTES: usize = 4 << 20;
+/// The bytes of text at which a batch is sent. One document alone may be larger. While a batch enters the indexes,
+/// searches of its namespace wait, so it is kept well below what one commit could take.
+const BATCH_BYTES: usize = 1 << 20;
 /// How often a batch is sent again that the engine was too busy for, or that raced another writer.
 const RETRIES: u32 = 5;
 const RETRY_WAIT: Duration = Duration::from_millis(200);

@@ -28,7 +28,9 @@ impl Shown {
         let essence = if is_media_type(&essence) { essence } else { "application/octet-stream".into() };
         let saved = |content_type| Self { content_type, inline: false, policy: SANDBOX };
         if !inline {
-            return saved(essence);
+            let utf8 = stored.to_ascii_lowercase().replace(' ', "").ends_with(";charset=utf-8");
+            let known = utf8 && essence.starts_with("text/");
+            return saved(if known { format!("{essence}; charset=utf-8") } else { essence });
         }
         match essence.as_str() {
             "application/pdf" => Self { content_type: essence, inline: true, policy: NO_FRAMES },
@@ -109,6 +111,8 @@ mod tests {
         assert_eq!(shown("image/png", true), ("image/png".into(), true, true));
         assert_eq!(shown("image/png", false), ("image/png".into(), false, true));
         assert_eq!(shown("Application/PDF", true), ("application/pdf".into(), true, false));
+        assert_eq!(shown("text/markdown; charset=UTF-8", false), ("text/markdown; charset=utf-8".into(), false, true));
+        assert_eq!(shown("text/markdown; charset=x\r\ny: z", false), ("text/markdown".into(), false, true));
         assert_eq!(shown("text/markdown; charset=x", true), ("text/plain; charset=utf-8".into(), true, true));
         for dangerous in ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "text/javascript"] {
             assert_eq!(shown(dangerous, true), (dangerous.into(), false, true));
