@@ -76,8 +76,18 @@ impl Engine {
         let mut differing = 0;
         let snapshot = self.inner().store.snapshot()?;
         for row in snapshot.namespaces(None)? {
-            let differences = self.compare(&row.scope, snapshot.as_ref(), &mut report)?;
             report.namespaces += 1;
+            let differences = match self.compare(&row.scope, snapshot.as_ref(), &mut report) {
+                Ok(differences) => differences,
+                Err(error) => {
+                    // Most often damage of the store, which is among the faults already; the others are still compared.
+                    tracing::error!(scope = %row.scope, %error, cause = ?error.cause, "a namespace cannot be compared");
+                    let what = format!("{}: what is searched cannot be compared: {error}", row.scope);
+                    report.findings.push(Finding { severity: Severity::Error, what });
+                    differing += 1;
+                    continue;
+                }
+            };
             if differences.is_empty() {
                 continue;
             }

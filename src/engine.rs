@@ -47,7 +47,7 @@ pub enum OpenError {
 /// Whether the engine answers, and what it still does.
 #[derive(Clone, Debug)]
 pub struct Readiness {
-    /// Whether the store is open and every projection in use has caught up.
+    /// Whether the store is open, takes writes, and every projection in use has caught up.
     pub ready: bool,
     /// What was found, for `/readyz`.
     pub detail: Value,
@@ -59,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) embedders: Embedders,
     pub(crate) config: Config,
     closed: AtomicBool,
+    /// Whether the last write failed in the backend.
+    failing: AtomicBool,
     /// Cuts background work short.
     pub(crate) stop: AtomicBool,
     pub(crate) moves: crate::reembed::Moves,
@@ -76,16 +78,23 @@ impl Engine {
             | Storage::Corrupt { .. }
             | Storage::BlobGone { .. }
             | Storage::Invalid(_)
+            | Storage::Halted
             | Storage::Backend { .. }) => OpenError::Other(open_error(folder, other)),
         })?;
-        let projections = Projections::open(&folder.join("index")).map_err(Error::from)?;
+        Ok(Self::over(Arc::new(store), folder, config)?)
+    }
+
+    /// An engine over a store that is open.
+    fn over(store: Arc<dyn Store>, folder: &Path, config: Config) -> Result<Self, Error> {
+        let projections = Projections::open(&folder.join("index"))?;
         let embedders = Embedders::new(&config.embedding)?;
         let inner = Arc::new(Inner {
-            store: Arc::new(store),
+            store,
             projections,
             embedders,
             config,
             closed: AtomicBool::new(false),
+            failing: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             moves: crate::reembed::Moves::default(),
             workers: Workers::default(),
@@ -113,6 +122,10 @@ impl Engine {
     /// Whether the store answers and the open projections have caught up with it.
     pub fn readiness(&self) -> Readiness {
         match self.inner().lagging() {
+            Ok(_) if self.inner().failing.load(Ordering::Acquire) => {
+                let store = "the last write failed: see the log, make room on the disk, and start Loom again";
+                Readiness { ready: false, detail: json!({ "store": store }) }
+            }
             Ok(lagging) => {
                 Readiness { ready: lagging.is_empty(), detail: json!({ "store": "open", "behind": lagging }) }
             }
@@ -125,7 +138,8 @@ impl Engine {
         let snapshot = self.inner().store.snapshot()?;
         let rows = snapshot.namespaces(None)?;
         let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
-        let totals: Vec<_> = self.inner().projections.opened().iter().map(|projection| projection.totals()).collect();
+        let (opened, _) = self.inner().projections.opened();
+        let totals: Vec<_> = opened.iter().map(|projection| projection.totals()).collect();
         let unsaved: usize = totals.iter().map(|total| total.unsaved).sum();
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let gauges = vec![
@@ -144,7 +158,8 @@ impl Engine {
         Ok(gauges)
     }
 
-    /// Stops the background work and writes the projections to disk. Further calls are refused.
+    /// Stops the background work and writes the projections to disk. Further calls are refused; closing again does
+    /// nothing. Nothing is lost on an error: the projections catch up from the store when they are next used.
     pub fn close(&self) -> Result<(), Error> {
         self.inner().close()
     }
@@ -180,7 +195,12 @@ impl Inner {
             return Ok(Committed { seq: Seq(0), versions: Vec::new() });
         }
         let scopes = touched_scopes(&batch);
-        let committed = self.store.commit(batch)?;
+        let committed = self.store.commit(batch);
+        let failed = matches!(&committed, Err(Storage::Halted | Storage::Backend { .. }));
+        if failed || committed.is_ok() {
+            self.failing.store(failed, Ordering::Release);
+        }
+        let committed = committed?;
         for scope in scopes {
             // The write is durable: a projection that cannot follow is logged and discarded, and the next search
             // builds it anew from storage. The write itself must not be reported as failed.
@@ -199,7 +219,12 @@ impl Inner {
         let snapshot = self.store.snapshot()?;
         let projection = self.projection(scope, snapshot.as_ref())?;
         match projection.totals().unsaved {
-            unsaved if unsaved >= UNSAVED_MAX => projection.flush(false)?,
+            unsaved if unsaved >= UNSAVED_MAX => {
+                if let Err(error) = projection.flush(false) {
+                    // It has followed and answers; only its files are behind.
+                    tracing::error!(%scope, %error, "a projection could not be written; it stays in memory");
+                }
+            }
             unsaved if unsaved >= UNSAVED_MAX / 4 => self.workers.wake(),
             _ => {}
         }
@@ -215,10 +240,11 @@ impl Inner {
     fn lagging(&self) -> Result<Vec<String>, Error> {
         self.refuse_when_closed()?;
         let snapshot = self.store.snapshot()?;
-        let mut lagging = Vec::new();
-        for projection in self.projections.opened() {
-            let row = snapshot.namespace(projection.scope())?;
-            if row.is_some_and(|row| row.last_seq > projection.totals().watermark) {
+        let (opened, opening) = self.projections.opened();
+        let mut lagging: Vec<String> = opening.iter().map(ToString::to_string).collect();
+        for projection in opened {
+            // Commits that change nothing a projection shows, such as vectors of another model, are not waited for.
+            if !snapshot.changes(projection.scope(), projection.totals().watermark, 1)?.items.is_empty() {
                 lagging.push(projection.scope().to_string());
             }
         }
@@ -265,4 +291,69 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
 fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
     let message = format!("the data folder {} cannot be opened: {error}", folder.display());
     Error { message, ..Error::from(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom_storage::{BlobReader, BlobWriter, Hash};
+    use serde_json::Value;
+
+    use super::*;
+
+    /// A store whose disk takes no more.
+    struct Full(RedbStore);
+
+    impl Store for Full {
+        fn snapshot(&self) -> Result<Box<dyn Snapshot>, Storage> {
+            self.0.snapshot()
+        }
+
+        fn commit(&self, _: Batch) -> Result<Committed, Storage> {
+            Err(Storage::Halted)
+        }
+
+        fn write_blob(&self, scope: &Scope) -> Result<Box<dyn BlobWriter>, Storage> {
+            self.0.write_blob(scope)
+        }
+
+        fn read_blob(&self, scope: &Scope, hash: &Hash) -> Result<Box<dyn BlobReader>, Storage> {
+            self.0.read_blob(scope, hash)
+        }
+
+        fn set_holder_note(&self, note: &str) -> Result<(), Storage> {
+            self.0.set_holder_note(note)
+        }
+
+        fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Storage> {
+            self.0.verify(deep, report)
+        }
+    }
+
+    fn add(engine: &Engine) -> Result<Answer, Error> {
+        let Value::Object(input) = json!({ "source_uri": "a", "content": "text" }) else { panic!("an object") };
+        engine.call(&Caller::local(), "knowledge.add", input)
+    }
+
+    #[test]
+    fn vectors_of_another_model_are_nothing_to_catch_up_with() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let engine = Engine::open(folder.path(), Config::default()).expect("it opens");
+        add(&engine).expect("it is written");
+        let vectors = vec![(Hash::of(b"text"), vec![1.0; 32])];
+        let write = Write::PutVectors { scope: Scope::new("dev", "local"), model: "other".into(), vectors };
+        engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] }).expect("it is written");
+        assert!(engine.readiness().ready, "{}", engine.readiness().detail);
+    }
+
+    #[test]
+    fn a_store_that_takes_no_writes_is_not_ready_and_says_what_to_do() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = RedbStore::open(folder.path(), &RedbOptions::default()).expect("a store");
+        let engine = Engine::over(Arc::new(Full(store)), folder.path(), Config::default()).expect("it opens");
+        assert!(engine.readiness().ready);
+        let error = add(&engine).expect_err("it is not written");
+        assert_eq!(error.code, Code::BackendUnavailable);
+        assert!(error.message.contains("start Loom again"), "{}", error.message);
+        assert!(!engine.readiness().ready);
+    }
 }

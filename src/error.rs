@@ -141,9 +141,16 @@ impl From<loom_storage::Error> for Error {
                 (Code::BlobGone, "the original's bytes are no longer stored: upload the file again".into())
             }
             Storage::Locked { .. } | Storage::Format { .. } => (Code::BackendUnavailable, error.to_string()),
-            Storage::Backend { disk_full: true, .. } => {
-                (Code::BackendUnavailable, "the disk that holds the data folder is full: free some space".into())
-            }
+            Storage::Halted => (
+                Code::BackendUnavailable,
+                "nothing is written since a write failed, most often because the disk is full: make room and start \
+                 Loom again; what is stored can still be read"
+                    .into(),
+            ),
+            Storage::Backend { disk_full: true, .. } => (
+                Code::BackendUnavailable,
+                "the disk that holds the data folder is full: free some space and start Loom again".into(),
+            ),
             Storage::Backend { .. } => {
                 (Code::BackendUnavailable, "the storage backend failed; the log has the cause".into())
             }

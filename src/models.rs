@@ -9,7 +9,7 @@ use loom_storage::{Scope, Seq, Snapshot};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::embed::{self, EmbedError, EmbedKind, EmbedSettings, Embedder};
+use crate::embed::{self, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder};
 use crate::error::{Code, Error};
 
 /// The embedders in use: the configured one, and those that other namespaces are still served by.
@@ -67,6 +67,15 @@ impl Embedders {
     fn get(&self, model: &str) -> Result<Arc<dyn Embedder>, Error> {
         if self.configured.model() == model {
             return Ok(Arc::clone(&self.configured));
+        }
+        if model.starts_with(ENDPOINT_PREFIX) && !self.configured.model().starts_with(ENDPOINT_PREFIX) {
+            // Its base URL would be the default one: a text must not travel to a host that nobody configured.
+            let message = format!(
+                "{model} still serves the namespace and its endpoint is no longer configured: repeat the call once \
+                 `loom serve` has moved it to {}, or set LOOM_EMBEDDING_MODEL back",
+                self.configured.model()
+            );
+            return Err(Error::new(Code::ProviderUnavailable, message));
         }
         let mut others = self.others.lock();
         if let Some(embedder) = others.get(model) {
@@ -149,4 +158,28 @@ pub fn of_namespace(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedder
             .map(|(name, dim)| Model { name, dim }),
         changed: Some(record.changed),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_sent_to_an_endpoint_that_is_no_longer_configured() {
+        let endpoint = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        endpoint.set_nonblocking(true).expect("a mode of sockets");
+        let address = endpoint.local_addr().expect("a bound address");
+        let settings = EmbedSettings {
+            base_url: format!("http://{address}"),
+            attempts_max: 1,
+            timeout_ms: 1,
+            ..Default::default()
+        };
+        let embedders = Embedders::new(&settings).expect("the built-in model");
+        let model = Model { name: "openai:small".into(), dim: 64 };
+        let error = embedders.embed(&model, &["private"], EmbedKind::Passage).expect_err("nobody is asked");
+        assert_eq!(error.code, Code::ProviderUnavailable);
+        assert!(error.message.contains("no longer configured"), "{}", error.message);
+        assert!(endpoint.accept().is_err(), "nobody connected");
+    }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use loom_index::Model;
-use loom_storage::{Batch, Precondition, RecordWrite, Scope, Snapshot, Version, Write};
+use loom_storage::{Batch, Hash, Precondition, RecordWrite, Scope, Snapshot, Write};
 use parking_lot::Mutex;
 
 use crate::context::embed_missing;
@@ -18,8 +18,10 @@ use crate::error::{Code, Error};
 use crate::ingest;
 use crate::models::{self, NamespaceModels};
 
-/// How many versions are embedded between two looks at whether to stop.
+/// How many versions are read at a time.
 const VERSIONS_PAGE: usize = 32;
+/// How many chunks are embedded and committed between two looks at whether to stop.
+const CHUNKS_PAGE: usize = 32;
 
 /// How far the move of a namespace has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,20 +35,27 @@ pub struct Progress {
 /// The moves under way.
 pub type Moves = Mutex<HashMap<Scope, Progress>>;
 
-/// Moves every namespace that is not served by the configured model, until the engine stops.
+/// Moves every namespace that is not served by the configured model, until the engine stops. A namespace that cannot
+/// be moved does not keep the others, unless it is the model that does not answer; the first error is returned.
 pub fn pass(engine: &Inner) -> Result<(), Error> {
+    let mut outcome = Ok(());
     let snapshot = engine.store.snapshot()?;
     for row in snapshot.namespaces(None)? {
         if engine.stop.load(Ordering::Acquire) {
-            return Ok(());
+            break;
         }
         let models = models::of_namespace(&row.scope, snapshot.as_ref(), &engine.embedders)?;
         let settled = models.serving.name == engine.embedders.configured_name();
         if models.changed.is_some() && !settled {
-            move_namespace(engine, &row.scope, models)?;
+            let moved = move_namespace(engine, &row.scope, models);
+            let unavailable = moved.as_ref().is_err_and(|error| error.code == Code::ProviderUnavailable);
+            outcome = outcome.and(moved);
+            if unavailable {
+                break;
+            }
         }
     }
-    Ok(())
+    outcome
 }
 
 fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Result<(), Error> {
@@ -82,39 +91,54 @@ fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Res
 fn fill(engine: &Inner, scope: &Scope, target: &Model) -> Result<bool, Error> {
     let snapshot = engine.store.snapshot()?;
     let total = snapshot.namespace(scope)?.map_or(0, |row| row.chunks);
-    let mut done = 0;
+    let mut filling =
+        Filling { engine, snapshot: snapshot.as_ref(), scope, target, pending: Vec::new(), done: 0, total };
     let mut after = None;
     loop {
-        if engine.stop.load(Ordering::Acquire) {
-            return Ok(false);
-        }
-        engine.moves.lock().insert(scope.clone(), Progress { done, total });
         let page = snapshot.live_versions(scope, after, VERSIONS_PAGE)?;
         for version in &page.items {
-            fill_version(engine, snapshot.as_ref(), scope, target, version)?;
-            done += u64::from(version.chunk_count);
+            for input in ingest::inputs(snapshot.chunks(scope, version.first_chunk, version.chunk_count)?.iter()) {
+                filling.pending.push(input);
+                if filling.pending.len() == CHUNKS_PAGE && !filling.flush()? {
+                    return Ok(false);
+                }
+            }
         }
         match page.items.last() {
             Some(last) if page.more => after = Some(last.id),
-            _ => return Ok(true),
+            _ => return filling.flush(),
         }
     }
 }
 
-fn fill_version(
-    engine: &Inner,
-    snapshot: &dyn Snapshot,
-    scope: &Scope,
-    target: &Model,
-    version: &Version,
-) -> Result<(), Error> {
-    let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
-    let vectors = embed_missing(engine, snapshot, scope, target, &ingest::inputs(chunks.iter()))?;
-    if !vectors.is_empty() {
-        let write = Write::PutVectors { scope: scope.clone(), model: target.name.clone(), vectors };
-        engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] })?;
+/// A pass over the chunks of a namespace, many of them in one call of the embedder and one commit.
+struct Filling<'a> {
+    engine: &'a Inner,
+    snapshot: &'a dyn Snapshot,
+    scope: &'a Scope,
+    target: &'a Model,
+    pending: Vec<(Hash, String)>,
+    done: u64,
+    total: u64,
+}
+
+impl Filling<'_> {
+    /// Embeds what is pending; `false` when it is time to stop.
+    fn flush(&mut self) -> Result<bool, Error> {
+        let Self { engine, scope, target, .. } = *self;
+        engine.moves.lock().insert(scope.clone(), Progress { done: self.done, total: self.total });
+        if engine.stop.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        let vectors = embed_missing(engine, self.snapshot, scope, target, &self.pending)?;
+        if !vectors.is_empty() {
+            let write = Write::PutVectors { scope: scope.clone(), model: target.name.clone(), vectors };
+            engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] })?;
+        }
+        self.done += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(true)
     }
-    Ok(())
 }
 
 /// Writes a namespace's embedding record over the one that was read, and with `switch` makes its model serve.

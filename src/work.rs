@@ -1,6 +1,7 @@
 //! The background threads: one writes projections to disk as they grow, one tends vector graphs, one moves
 //! namespaces to a changed embedding model. Each is apart so that a slow one holds up no other.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -51,8 +52,13 @@ impl Workers {
                 // The first look comes at once.
                 let mut heard = u64::MAX;
                 while bell.wait(&mut heard) {
-                    if let Err(error) = pass(&engine) {
-                        tracing::warn!(thread = name, %error, cause = ?error.cause, "background work failed; it is tried again");
+                    // Whatever a pass trips over, the thread lives on and a later one does the rest.
+                    let passed = catch_unwind(AssertUnwindSafe(|| pass(&engine)));
+                    match passed.unwrap_or_else(|_| Err(Error::internal("it panicked"))) {
+                        Ok(()) => {}
+                        Err(error) => {
+                            tracing::warn!(thread = name, %error, cause = ?error.cause, "background work failed; it is tried again");
+                        }
                     }
                 }
             };

@@ -51,6 +51,10 @@ pub(crate) fn open_lexical(
         opened => opened?,
     };
     if watermark == Seq(0) {
+        if index.statistics().segment_chunks > 0 {
+            // A build was cut off. What it wrote is of a moment that nothing names any more.
+            index = LexicalIndex::create(folder)?;
+        }
         for_live_versions(scope, snapshot, |version| {
             let chunks = chunks_of(scope, snapshot, version)?;
             index.add(version.id, &lexical_chunks(&chunks));

@@ -45,7 +45,16 @@ pub struct Projection {
     folder: PathBuf,
     state: RwLock<State>,
     /// Held by whoever writes the projection's files.
-    files: Mutex<()>,
+    files: Mutex<Files>,
+}
+
+/// Whose the files in a projection's folder are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// The projection's own.
+    Owned,
+    /// Another's, or nobody's: the projection was discarded, and what it still holds is never written.
+    Left,
 }
 
 impl Projection {
@@ -65,7 +74,12 @@ impl Projection {
             Ok(())
         })?;
         let state = State { watermark: last, catalog, lexical, model: model.clone(), vectors, next: None };
-        Ok(Self { scope: scope.clone(), folder: folder.into(), state: RwLock::new(state), files: Mutex::new(()) })
+        Ok(Self {
+            scope: scope.clone(),
+            folder: folder.into(),
+            state: RwLock::new(state),
+            files: Mutex::new(Files::Owned),
+        })
     }
 
     /// Follows the change log up to what `snapshot` shows. Returns at once when that was done already.
@@ -143,6 +157,9 @@ impl Projection {
                 if let Some((model, vectors)) = state.next.take_if(|(model, _)| model.name == *name) {
                     state.model = model;
                     state.vectors = vectors;
+                } else if state.model.name != *name {
+                    // The prepared index went with a projection that was discarded, or this one was opened since.
+                    return Err(Error::Rebuild { what: "vector", detail: format!("{name} serves, and has no index") });
                 }
             }
         }
@@ -181,7 +198,10 @@ impl Projection {
 
     /// Writes to disk what has gathered in memory: with `all` whatever there is, else once there is enough of it.
     pub fn flush(&self, all: bool) -> Result<(), Error> {
-        let _files = self.files.lock();
+        let files = self.files.lock();
+        if *files == Files::Left {
+            return Ok(());
+        }
         let (lexical, vectors) = {
             let mut state = self.state.write();
             let watermark = state.watermark;
@@ -203,6 +223,11 @@ impl Projection {
             self.state.write().vectors.install(flushed);
         }
         Ok(())
+    }
+
+    /// Writes no more files, from the end of the flush under way on.
+    pub(crate) fn leave_files(&self) {
+        *self.files.lock() = Files::Left;
     }
 
     /// Builds and extends the graph of the vector index, and leaves out removed rows once there are many of them.

@@ -5,12 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use loom_storage::{Hash, Scope, Snapshot};
 use parking_lot::Mutex;
 
 use crate::error::Error;
 use crate::projection::{Model, Projection};
+
+/// How long a namespace's place may be held before its projection counts as being opened.
+const OPENING_AFTER: Duration = Duration::from_millis(20);
 
 /// The projections of a store, in a folder that may be deleted whenever no process uses it.
 pub struct Projections {
@@ -28,50 +32,84 @@ impl Projections {
         Ok(Self { folder: folder.into(), open: Mutex::default() })
     }
 
-    /// The projection of a namespace, opened at `snapshot` when it was not yet, and caught up with it.
-    /// `model` is the model that serves the namespace at `snapshot`.
+    /// The projection of a namespace, opened at `snapshot` when it was not yet, and caught up with it; built anew when
+    /// it cannot catch up. `model` is the model that serves the namespace at `snapshot`.
     pub fn namespace(&self, scope: &Scope, snapshot: &dyn Snapshot, model: &Model) -> Result<Arc<Projection>, Error> {
+        let projection = self.open_one(scope, snapshot, model)?;
+        match projection.catch_up(snapshot) {
+            Err(Error::Rebuild { detail, .. }) => {
+                tracing::warn!(%scope, detail, "rebuilding the projections");
+                self.discard_if(scope, |open| Arc::ptr_eq(open, &projection))?;
+                self.open_one(scope, snapshot, model)
+            }
+            caught_up => caught_up.map(|()| projection),
+        }
+    }
+
+    fn open_one(&self, scope: &Scope, snapshot: &dyn Snapshot, model: &Model) -> Result<Arc<Projection>, Error> {
         let slot = Arc::clone(self.open.lock().entry(scope.clone()).or_default());
         let mut slot = slot.lock();
-        let projection = if let Some(projection) = slot.as_ref() {
-            Arc::clone(projection)
-        } else {
-            let folder = self.folder.join(file_name(&scope.to_string()));
-            let projection = Arc::new(Projection::open(&folder, scope, snapshot, model)?);
-            *slot = Some(Arc::clone(&projection));
-            projection
-        };
-        drop(slot);
-        projection.catch_up(snapshot)?;
-        Ok(projection)
+        if let Some(projection) = slot.as_ref() {
+            return Ok(Arc::clone(projection));
+        }
+        let projection = Arc::new(Projection::open(&self.folder_of(scope), scope, snapshot, model)?);
+        Ok(Arc::clone(slot.insert(projection)))
     }
 
-    /// The projections that are open.
-    pub fn opened(&self) -> Vec<Arc<Projection>> {
-        let slots: Vec<Slot> = self.open.lock().values().cloned().collect();
-        slots.iter().filter_map(|slot| slot.lock().clone()).collect()
+    fn folder_of(&self, scope: &Scope) -> PathBuf {
+        self.folder.join(file_name(&scope.to_string()))
     }
 
-    /// Writes what has gathered in memory to disk; see [`Projection::flush`].
+    /// The projections that are open, and the namespaces whose projection is being opened at this moment.
+    pub fn opened(&self) -> (Vec<Arc<Projection>>, Vec<Scope>) {
+        let slots: Vec<(Scope, Slot)> =
+            self.open.lock().iter().map(|(scope, slot)| (scope.clone(), Arc::clone(slot))).collect();
+        let (mut opened, mut opening) = (Vec::new(), Vec::new());
+        for (scope, slot) in slots {
+            match slot.try_lock_for(OPENING_AFTER) {
+                Some(slot) => opened.extend(slot.clone()),
+                None => opening.push(scope),
+            }
+        }
+        (opened, opening)
+    }
+
+    /// Writes what has gathered in memory to disk, of each namespace whatever becomes of the others; see
+    /// [`Projection::flush`]. The first error is returned.
     pub fn flush(&self, all: bool) -> Result<(), Error> {
-        self.opened().iter().try_for_each(|projection| projection.flush(all))
+        first_error(self.opened().0.iter().map(|projection| projection.flush(all)))
     }
 
-    /// See [`Projection::tend_graph`].
+    /// Tends the graph of each open projection, whatever becomes of the others; see [`Projection::tend_graph`]. The
+    /// first error is returned.
     pub fn tend_graphs(&self, stop: &AtomicBool) -> Result<(), Error> {
-        self.opened().iter().try_for_each(|projection| projection.tend_graph(stop))
+        first_error(self.opened().0.iter().map(|projection| projection.tend_graph(stop)))
     }
 
     /// Deletes the projection of a namespace, open or not, so that its next use builds it from storage.
     pub fn discard(&self, scope: &Scope) -> Result<(), Error> {
+        self.discard_if(scope, |_| true)
+    }
+
+    fn discard_if(&self, scope: &Scope, decide: impl FnOnce(&Arc<Projection>) -> bool) -> Result<(), Error> {
         let slot = Arc::clone(self.open.lock().entry(scope.clone()).or_default());
         let mut slot = slot.lock();
-        *slot = None;
-        match fs::remove_dir_all(self.folder.join(file_name(&scope.to_string()))) {
+        if slot.as_ref().is_some_and(|open| !decide(open)) {
+            return Ok(());
+        }
+        if let Some(open) = slot.take() {
+            // Whoever still holds it must not write into the folder of its successor.
+            open.leave_files();
+        }
+        match fs::remove_dir_all(self.folder_of(scope)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from_io("projection", &error)),
             _ => Ok(()),
         }
     }
+}
+
+fn first_error(results: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
+    results.fold(Ok(()), Result::and)
 }
 
 /// A file name for any text: readable, the same on every file system, and unique by a part of its hash.

@@ -38,7 +38,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
         .map_err(|error| Failure::Usage(format!("the input is no JSON object, such as {{\"limit\": 3}}: {error}")))?;
     let client = Client::open(global, &args.identity, Missing::Create)?;
     let answer = client.call(&args.op, Value::Object(input))?;
-    client.close()?;
+    client.close();
     screen.json(&answer)
 }
 

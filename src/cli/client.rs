@@ -91,11 +91,12 @@ impl Client {
         }
     }
 
-    /// Leaves the folder in order.
-    pub fn close(self) -> Result<(), Failure> {
-        match self {
-            Self::Local(engine) => Ok(engine.close()?),
-            Self::Http(_) => Ok(()),
+    /// Leaves the folder in order. What was answered stays answered when that fails.
+    pub fn close(self) {
+        if let Self::Local(engine) = self
+            && let Err(error) = engine.close()
+        {
+            tracing::warn!(%error, "what is searched could not be written; the next command takes longer");
         }
     }
 }

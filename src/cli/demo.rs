@@ -79,7 +79,7 @@ pub fn run(_: &Args, screen: &mut Screen) -> Result<(), Failure> {
     for question in QUESTIONS {
         answers.push(ask(&client, question, screen)?);
     }
-    client.close()?;
+    client.close();
     folder.remove()?;
     if screen.is_json() {
         return screen.json(&json!({

@@ -28,7 +28,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
         }
     };
     let report = engine.doctor(DoctorOptions { repair: args.repair, deep: args.deep })?;
-    engine.close()?;
+    Client::Local(engine).close();
     if screen.is_json() {
         screen.json(&report)?;
     } else {

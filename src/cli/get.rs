@@ -30,7 +30,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
             break;
         }
     }
-    client.close()?;
+    client.close();
     if screen.is_json() {
         screen.json(&answer)?;
     } else if let Some(content) = answer["content"].as_str() {

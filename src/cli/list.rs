@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
             break;
         }
     }
-    client.close()?;
+    client.close();
     if screen.is_json() {
         screen.raw("]}\n")
     } else if count == 0 {

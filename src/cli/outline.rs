@@ -36,7 +36,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
             break;
         }
     }
-    client.close()?;
+    client.close();
     let section = answer["section_content"].as_str();
     if screen.is_json() {
         screen.json(&answer)?;

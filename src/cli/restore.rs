@@ -33,7 +33,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
             break;
         }
     }
-    client.close()?;
+    client.close();
     let restored = answer["restored"] == true;
     if screen.is_json() {
         screen.json(&answer)?;

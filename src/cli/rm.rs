@@ -53,7 +53,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
             }
         }
     }
-    client.close()?;
+    client.close();
     if screen.is_json() {
         screen.json(&json!({ "deleted": deleted, "not_found": absent }))?;
     } else {

@@ -67,7 +67,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
         input["namespaces"] = json!(args.also);
     }
     let answer = client.call("knowledge.search", input)?;
-    client.close()?;
+    client.close();
     if screen.is_json() {
         return screen.json(&answer);
     }

@@ -157,7 +157,10 @@ fn serve_door(
         }
         let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, error))?;
         let bound = listener.local_addr().map_err(Error::internal)?;
-        door.engine.announce(&format!("http://{bound}"))?;
+        if let Err(error) = door.engine.announce(&format!("http://{bound}")) {
+            // On a full disk, say: what is stored can still be served.
+            tracing::warn!(%error, "commands on the folder will not find this server by themselves");
+        }
         ready(bound);
         accept(door, listener, stop).await;
         Ok(())

@@ -58,6 +58,10 @@ pub enum Error {
     /// The batch breaks a rule of the store: a defect of the caller.
     #[error("invalid batch: {0}")]
     Invalid(String),
+    /// An earlier write failed, and the backend takes no more until the store is opened again; what is stored can
+    /// still be read.
+    #[error("no write is taken since one failed, until the store is opened again")]
+    Halted,
     /// The backend or the file system failed. After a failed commit the batch may or may not be stored.
     #[error("the storage backend failed: {message}")]
     Backend {

@@ -267,5 +267,5 @@ fn a_full_disk_is_named() {
     assert!(matches!(error, Error::Backend { disk_full: true, .. }), "{error:?}");
     store.snapshot().expect("what is stored can be read");
     let error = store.commit(sample::batch([])).expect_err("it is to be opened again");
-    assert!(matches!(error, Error::Backend { .. }), "{error:?}");
+    assert!(matches!(error, Error::Halted), "{error:?}");
 }

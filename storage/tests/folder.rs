@@ -151,3 +151,12 @@ fn a_damaged_file_is_an_error_and_its_data_never_served() {
     }
     assert!(refused > 0 && served > 0, "{refused} refused, {served} served");
 }
+
+#[test]
+fn a_holder_file_that_cannot_be_written_keeps_nobody_out() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("loom.holder.new")).expect("in the way");
+    fs::write(folder.path().join("loom.holder"), r#"{"program":"dead","pid":1,"since":0,"note":null}"#).expect("left");
+    let _store = open(folder.path()).expect("it opens");
+    assert_eq!(refusal(folder.path()), ("another process".into(), None));
+}

@@ -13,4 +13,5 @@ mod library;
 mod ops;
 mod properties;
 mod readme;
+mod regressions;
 mod server;

@@ -40,12 +40,12 @@ impl From<Failure> for Error {
 
 impl Failure {
     fn of_io(cause: &io::Error, message: String) -> Self {
-        use io::ErrorKind::{InvalidData, InvalidInput, NotFound, StorageFull, UnexpectedEof};
-        let kind = cause.kind();
-        if matches!(kind, NotFound | InvalidData | InvalidInput | UnexpectedEof) {
+        use io::ErrorKind::{InvalidData, InvalidInput, NotFound, UnexpectedEof};
+        let disk_full = is_disk_full(cause);
+        if !disk_full && matches!(cause.kind(), NotFound | InvalidData | InvalidInput | UnexpectedEof) {
             Self::Damaged(message)
         } else {
-            Self::Refused { message, disk_full: kind == StorageFull }
+            Self::Refused { message, disk_full }
         }
     }
 }
@@ -79,6 +79,21 @@ impl From<TantivyError> for Failure {
     }
 }
 
+/// Whether the disk is full; libraries wrap what the system said.
+fn is_disk_full(cause: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    let is_full = |cause: &io::Error| matches!(cause.kind(), StorageFull | QuotaExceeded);
+    let mut inner = cause.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
+    is_full(cause)
+        || std::iter::from_fn(|| {
+            let this = inner?;
+            let io = this.downcast_ref::<io::Error>();
+            inner = io.and_then(io::Error::get_ref).map_or_else(|| this.source(), |inner| Some(inner));
+            Some(io.is_some_and(is_full))
+        })
+        .any(|full| full)
+}
+
 fn io_cause(cause: &TantivyError) -> Option<Arc<io::Error>> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a library's enum; what has no io error inside is all the same")]
     match cause {
@@ -102,4 +117,20 @@ fn is_damage(cause: &TantivyError) -> bool {
             | TantivyError::DeserializeError(_)
             | TantivyError::MissingPlugin(_)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_seen_through_what_wraps_it() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        for cause in [full(), io::Error::other(full()), io::Error::other(io::Error::other(full()))] {
+            assert!(matches!(Failure::from(cause), Failure::Refused { disk_full: true, .. }));
+        }
+        for cause in [io::Error::other("no space left on device"), io::ErrorKind::PermissionDenied.into()] {
+            assert!(matches!(Failure::from(cause), Failure::Refused { disk_full: false, .. }));
+        }
+    }
 }

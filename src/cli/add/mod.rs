@@ -93,7 +93,7 @@ pub fn run(global: &Global, args: Args, screen: &mut Screen) -> Result<(), Failu
     let added = add(&client, roots, global.folder().ok(), &reader, &progress);
     progress.finish_and_clear();
     let tally = added?;
-    client.close()?;
+    client.close();
     tally.print(started.elapsed(), screen)?;
     tally.verdict()
 }

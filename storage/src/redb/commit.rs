@@ -138,6 +138,9 @@ fn again(error: &Error) -> Error {
     if let Error::Corrupt { what, key, detail } = error {
         return Error::Corrupt { what, key: key.clone(), detail: detail.clone() };
     }
+    if let Error::Halted = error {
+        return Error::Halted;
+    }
     if let Error::Backend { message, disk_full } = error {
         return Error::Backend { message: message.clone(), disk_full: *disk_full };
     }

@@ -52,7 +52,12 @@ impl FolderLock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let holder = Holder { program: program.into(), pid: std::process::id(), since, note: None };
         let lock = Self { folder: folder.into(), holder: Mutex::new(holder), _file: file };
-        lock.write(&lock.holder.lock())?;
+        if let Err(error) = lock.write(&lock.holder.lock()) {
+            // The lock is what counts: what is stored on a full disk can still be read.
+            tracing::warn!(%error, "whoever finds the folder in use will not be told by whom");
+            // What a holder that was killed left there would name it.
+            let _ = fs::remove_file(folder.join(HOLDER_FILE));
+        }
         Ok(lock)
     }
 

@@ -116,6 +116,9 @@ fn failed(error: impl Into<redb::Error>) -> Error {
     if let redb::Error::Corrupted(detail) = error {
         return Error::Corrupt { what: "page", key: "of a redb file".into(), detail };
     }
+    if let redb::Error::PreviousIo = error {
+        return Error::Halted;
+    }
     let disk_full = matches!(&error, redb::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull);
     Error::Backend { message: error.to_string(), disk_full }
 }

@@ -1,0 +1,3 @@
+//! What once went wrong.
+
+mod doctor;
