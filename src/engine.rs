@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use loom_index::{Projection, Projections, UNSAVED_MAX};
 use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
@@ -59,6 +60,8 @@ pub(crate) struct Inner {
     pub(crate) embedders: Embedders,
     pub(crate) config: Config,
     closed: AtomicBool,
+    /// Whether the close has written the projections, or tried to.
+    written: Mutex<bool>,
     /// Whether the last write failed in the backend.
     failing: AtomicBool,
     /// Cuts background work short.
@@ -94,6 +97,7 @@ impl Engine {
             embedders,
             config,
             closed: AtomicBool::new(false),
+            written: Mutex::new(false),
             failing: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             moves: crate::reembed::Moves::default(),
@@ -252,12 +256,16 @@ impl Inner {
     }
 
     pub(crate) fn close(&self) -> Result<(), Error> {
-        if self.closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+        self.closed.store(true, Ordering::Release);
+        // A second caller waits here until the first is done.
+        let mut written = self.written.lock();
+        if !*written {
+            self.stop.store(true, Ordering::Release);
+            self.workers.stop();
+            *written = true;
+            self.projections.flush(true)?;
         }
-        self.stop.store(true, Ordering::Release);
-        self.workers.stop();
-        Ok(self.projections.flush(true)?)
+        Ok(())
     }
 }
 

@@ -209,7 +209,8 @@ fn original(
     live: Option<&Version>,
 ) -> Result<(Option<Original>, Option<BlobRow>), Error> {
     let named = |given: &str, prior: &str| if given.is_empty() { prior.to_owned() } else { given.to_owned() };
-    let Some(encoded) = incoming.original_bytes_b64 else {
+    // Callers fill what is optional with an empty string: that must not replace a stored original by nothing.
+    let Some(encoded) = incoming.original_bytes_b64.filter(|encoded| !encoded.is_empty()) else {
         let carried = live.and_then(|live| live.document.original.clone()).map(|prior| Original {
             filename: named(incoming.original_filename, &prior.filename),
             content_type: named(incoming.blob_content_type, &prior.content_type),

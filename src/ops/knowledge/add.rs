@@ -39,7 +39,7 @@ pub struct Input {
     /// A JSON object kept with the document, at most 64 KiB.
     #[serde(default)]
     pub metadata: Map<String, Value>,
-    /// The original file in base64, kept beside the text; null keeps the live version's.
+    /// The original file in base64, kept beside the text; null or empty keeps the live version's.
     #[serde(default)]
     pub original_bytes_b64: Option<String>,
     /// The original's file name; empty keeps the live version's when its original is kept.

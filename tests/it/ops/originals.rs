@@ -41,8 +41,9 @@ fn an_original_is_downloaded_as_it_was_given() {
     // New bytes come with their own name, or with none.
     put(json!({ "original_bytes_b64": "BA==" }));
     assert_eq!(download(&engine, "docs/a"), (DownloadSource::Blob, "a".into(), String::new(), vec![4]));
-    put(json!({ "original_bytes_b64": "", "original_filename": "empty" }));
-    assert_eq!(download(&engine, "docs/a").3, Vec::<u8>::new());
+    // An empty string is no bytes given, not a file of no bytes.
+    put(json!({ "original_bytes_b64": "", "original_filename": "c.bin" }));
+    assert_eq!(download(&engine, "docs/a"), (DownloadSource::Blob, "c.bin".into(), String::new(), vec![4]));
     // A deleted document downloads nothing, and what is written after it has no original.
     ok(&engine, "knowledge.delete", json!({ "source_uri": "docs/a" }));
     let gone = engine.download(&Caller::local(), "", "", "docs/a").err().unwrap();
