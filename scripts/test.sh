@@ -12,6 +12,10 @@ step() {
     printf '\n== %s (%ss)\n' "$1" "$SECONDS"
 }
 
+# curl runs the examples of the README.
+if ! command -v curl >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -q && apt-get install -y -q --no-install-recommends curl
+fi
 for tool in cargo cc c++ curl; do
     command -v "$tool" >/dev/null || { echo "missing: $tool (install Rust with rustup, and gcc, g++ and curl)" >&2; exit 1; }
 done
