@@ -128,7 +128,7 @@ pub struct NewVersion {
     pub document: Document,
     /// The whole text.
     pub text: String,
-    /// Its table of contents.
+    /// Its outline in document order; their chunks are among `chunks`.
     pub sections: Vec<Section>,
     /// Its chunks in document order. `id`, `version` and `idx` are given by the commit.
     pub chunks: Vec<NewChunk>,

@@ -12,7 +12,7 @@ use crate::change::{Change, ChangeEntry};
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::record::{
-    BlobRow, Cause, Chunk, Head, NamespaceRow, Record, Supersession, Timestamp, Version, VersionState,
+    BlobRow, Cause, Chunk, Head, NamespaceRow, Record, Section, Supersession, Timestamp, Version, VersionState,
 };
 use crate::store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey};
 use crate::validate;
@@ -33,6 +33,7 @@ struct State {
     heads: BTreeMap<(Scope, String), Head>,
     versions: BTreeMap<(Scope, VersionId), Version>,
     texts: BTreeMap<(Scope, VersionId), String>,
+    outlines: BTreeMap<(Scope, VersionId), Vec<Section>>,
     chunks: BTreeMap<(Scope, ChunkId), Chunk>,
     vectors: BTreeMap<(Scope, String, Hash), Vec<f32>>,
     changes: BTreeMap<(Scope, Seq), ChangeEntry>,
@@ -189,7 +190,6 @@ impl State {
             chars: new.text.chars().count() as u64,
             first_chunk,
             chunk_count: u32::try_from(new.chunks.len()).expect("the batch was checked against ORDINALS_MAX"),
-            sections: new.sections,
         };
         for ((idx, chunk_id), chunk) in (0..).zip(version.chunk_ids()).zip(new.chunks) {
             self.chunks.insert((scope.clone(), chunk_id), Chunk { id: chunk_id, version: id, idx, ..chunk.0 });
@@ -203,6 +203,7 @@ impl State {
             versions: 0,
         });
         self.texts.insert((scope.clone(), id), new.text);
+        self.outlines.insert((scope.clone(), id), new.sections);
         self.versions.insert((scope.clone(), id), version);
         self.change(&scope, Change::Added(id));
         self.put_head(&scope, &new.source_uri, Head { version: id, revision, live: true, changed: self.seq });
@@ -293,6 +294,10 @@ impl Snapshot for Arc<State> {
 
     fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error> {
         Ok(self.texts.get(&(scope.clone(), id)).cloned())
+    }
+
+    fn sections(&self, scope: &Scope, version: VersionId) -> Result<Vec<Section>, Error> {
+        Ok(self.outlines.get(&(scope.clone(), version)).cloned().unwrap_or_default())
     }
 
     fn timeline(

@@ -85,7 +85,7 @@ pub enum Cause {
     Erasure,
 }
 
-/// One stored version of a document, without its text.
+/// One stored version of a document, without its text and its outline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// Its key.
@@ -110,8 +110,6 @@ pub struct Version {
     pub first_chunk: ChunkId,
     /// How many chunks it has; their ids are consecutive.
     pub chunk_count: u32,
-    /// The table of contents as recorded when it was chunked, in document order.
-    pub sections: Vec<Section>,
 }
 
 impl Version {
@@ -137,6 +135,14 @@ pub struct Section {
     pub chunks: (u32, u32),
     /// Length of the section's own text (heading included, subsections excluded) in Unicode scalar values.
     pub chars: u64,
+}
+
+impl Section {
+    /// Whether its chunks are among the `chunk_count` of its version.
+    pub(crate) fn is_within(&self, chunk_count: u64) -> bool {
+        let (first, end) = self.chunks;
+        first <= end && u64::from(end) <= chunk_count
+    }
 }
 
 /// One chunk of a version: the unit of retrieval.

@@ -6,7 +6,7 @@ use crate::batch::{Batch, Committed};
 use crate::change::ChangeEntry;
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
-use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Record, Timestamp, Version};
+use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Record, Section, Timestamp, Version};
 
 /// A store of one folder or database. Blocking; safe to share between threads.
 pub trait Store: Send + Sync {
@@ -90,7 +90,7 @@ pub trait Snapshot: Send + Sync {
         limit: usize,
     ) -> Result<Page<(String, Head)>, Error>;
 
-    /// A version, without its text.
+    /// A version, without its text and its outline.
     fn version(&self, scope: &Scope, id: VersionId) -> Result<Option<Version>, Error>;
 
     /// The version of a source address at a revision.
@@ -98,6 +98,9 @@ pub trait Snapshot: Send + Sync {
 
     /// The text of a version.
     fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error>;
+
+    /// The outline of a version as recorded when it was chunked, in document order; empty when it has none.
+    fn sections(&self, scope: &Scope, version: VersionId) -> Result<Vec<Section>, Error>;
 
     /// The versions of a namespace, newest `ingested_at` first (then the later version), after `after`, at most `limit`.
     /// Superseded versions are included only on request.

@@ -51,7 +51,11 @@ fn new_version(new: &NewVersion) -> Result<u64, Error> {
     if uri.is_empty() || uri.chars().count() > SOURCE_URI_CHARS_MAX || uri.chars().any(char::is_control) {
         return invalid(format!("a source address is 1 to {SOURCE_URI_CHARS_MAX} characters, none of them control"));
     }
-    Ok(new.chunks.len() as u64)
+    let chunks = new.chunks.len() as u64;
+    if !new.sections.iter().all(|section| section.is_within(chunks)) {
+        return invalid(format!("a section of {uri:?} has chunks that are not among its {chunks}"));
+    }
+    Ok(chunks)
 }
 
 fn once<'a>(seen: &mut HashSet<(&'a Scope, &'a str)>, scope: &'a Scope, source_uri: &'a str) -> Result<(), Error> {

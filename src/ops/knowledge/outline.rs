@@ -91,14 +91,15 @@ impl Query for Outline {
         let Some(version) = ingest::current(reading, &scope, &input.source_uri)?.1 else {
             return Ok(Output { source_uri: input.source_uri, ..Output::default() });
         };
-        let (section_content, section_chunk_idxs) = section(reading, &scope, &version, &input)?;
+        let sections = reading.snapshot().sections(&scope, version.id)?;
+        let (section_content, section_chunk_idxs) = section(reading, &scope, &version, &sections, &input)?;
         Ok(Output {
             found: true,
             source_uri: input.source_uri,
             title: version.document.title,
-            structured: !version.sections.is_empty(),
+            structured: !sections.is_empty(),
             chunk_count: version.chunk_count,
-            sections: version.sections.into_iter().map(entry).collect(),
+            sections: sections.into_iter().map(entry).collect(),
             section_content,
             section_chunk_idxs,
         })
@@ -120,14 +121,14 @@ fn section(
     reading: &Reading<'_>,
     scope: &Scope,
     version: &Version,
+    sections: &[Section],
     input: &Input,
 ) -> Result<(Option<String>, Vec<u32>), Error> {
     let wanted = &input.section_path;
     if wanted.is_empty() {
         return Ok((None, Vec::new()));
     }
-    let mut idxs: Vec<u32> = version
-        .sections
+    let mut idxs: Vec<u32> = sections
         .iter()
         .filter(|section| section.path == *wanted || (input.include_children && section.path.starts_with(wanted)))
         .flat_map(|section| section.chunks.0..section.chunks.1)

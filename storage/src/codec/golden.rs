@@ -8,7 +8,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::{Piece, Stored, StoredBlob, StoredRecord, Vector, decode, encode};
+use super::{Outline, Piece, Stored, StoredBlob, StoredRecord, Vector, decode, encode};
 use crate::change::{Change, ChangeEntry};
 use crate::error::Error;
 use crate::id::{ChunkId, DocId, Hash, Revision, Scope, Seq, VersionId};
@@ -87,7 +87,6 @@ fn version(state: VersionState) -> Version {
         chars: 7,
         first_chunk: ChunkId::new(Seq(300), 5),
         chunk_count: 2,
-        sections: vec![Section { path: vec!["A".into(), "B".into()], depth: 2, chunks: (0, 2), chars: 7 }],
     }
 }
 
@@ -135,6 +134,12 @@ fn golden_documents_decode() {
     }
     check("text-v1", &"A short text é".to_owned());
     check("text-compressed-v1", &"A long text é. ".repeat(1000));
+    let section = Section { path: vec!["A".into(), "B é".into()], depth: 2, chunks: (1, 300), chars: 70_000 };
+    check(
+        "outline-v1",
+        &Outline(vec![section.clone(), Section { path: vec!["C".into()], depth: 1, ..section.clone() }]),
+    );
+    check("outline-compressed-v1", &Outline(vec![section; 1000]));
     check("chunk-v1", &chunk("The passage é"));
     check("chunk-compressed-v1", &chunk(&"A long passage. ".repeat(1000)));
 }

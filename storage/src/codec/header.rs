@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     StoredBlob = 12,
     Piece = 13,
     Lease = 14,
+    Outline = 15,
 }
 
 impl Kind {
@@ -56,6 +57,7 @@ impl Kind {
             Self::StoredBlob => "stored blob",
             Self::Piece => "blob piece",
             Self::Lease => "lease",
+            Self::Outline => "outline",
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::change::ChangeEntry;
 use crate::error::Error;
 use crate::id::Seq;
 use crate::lease::LeaseValue;
-use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Supersession, Version};
+use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Section, Supersession, Version};
 
 /// A record whose only version so far is its own fields in bincode's standard configuration.
 trait Plain: Serialize + DeserializeOwned {
@@ -64,6 +64,13 @@ impl Plain for StoredBlob {
 impl Plain for LeaseValue {
     const KIND: Kind = Kind::Lease;
 }
+impl Plain for Outline {
+    const KIND: Kind = Kind::Outline;
+}
+
+/// The sections of a version, in document order; never stored empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Outline(pub(crate) Vec<Section>);
 
 /// Where the bytes of a blob are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,16 +2,17 @@
 
 use super::sample::{batch, delete, document, edit, input, put, restore, scope, version};
 use super::{Case, Place};
-use crate::batch::{CommittedVersion, Write};
+use crate::batch::{CommittedVersion, NewVersion, Write};
 use crate::change::Change;
 use crate::error::Error;
 use crate::id::{ChunkId, Hash, Revision, Scope, Seq, VersionId};
-use crate::record::{Cause, Head, NamespaceRow, Supersession, Timestamp, VersionState};
+use crate::record::{Cause, Head, NamespaceRow, Section, Supersession, Timestamp, VersionState};
 use crate::store::Store;
 
 pub(super) const CASES: &[Case] = &[
     ("a version is stored with everything it has", a_version_is_stored_with_everything_it_has),
     ("a version without chunks is stored", a_version_without_chunks_is_stored),
+    ("each version keeps its own outline", each_version_keeps_its_own_outline),
     ("a write retires the earlier version", a_write_retires_the_earlier_version),
     ("a deleted version can be restored", a_deleted_version_can_be_restored),
     ("only a deleted head is restored", only_a_deleted_head_is_restored),
@@ -47,7 +48,7 @@ fn a_version_is_stored_with_everything_it_has(place: &Place) {
     assert_eq!((stored.ingested_at, stored.state), (Timestamp(-5), VersionState::Live));
     assert_eq!((stored.content_hash, stored.chars), (Hash::of(new.text.as_bytes()), 10));
     assert_eq!((stored.first_chunk, stored.chunk_count), (first_chunk, 2));
-    assert_eq!(stored.sections, new.sections);
+    assert_eq!(snapshot.sections(&scope(), id).expect("sections"), new.sections);
     assert_eq!(snapshot.text(&scope(), id).expect("a text").as_ref(), Some(&new.text));
     let chunks = snapshot.chunks(&scope(), first_chunk, 9).expect("chunks");
     assert_eq!(chunks.len(), 2);
@@ -83,6 +84,30 @@ fn a_version_without_chunks_is_stored(place: &Place) {
     assert_eq!(totals(&*store), (3, 3, 3, 1));
     store.commit(batch([delete(&scope(), "a", 2)])).expect("it commits");
     assert_eq!(totals(&*store), (2, 3, 3, 2));
+}
+
+fn each_version_keeps_its_own_outline(place: &Place) {
+    let store = place();
+    let with = |title: &str, chunks: &[(u32, u32)]| {
+        let path = vec!["Top".to_owned(), title.to_owned()];
+        let section = |&chunks| Section { path: path.clone(), depth: 2, chunks, chars: 4 };
+        NewVersion { sections: chunks.iter().map(section).collect(), ..version(&scope(), "a", "1\n2\n", 1) }
+    };
+    let news = [with("one", &[(0, 1), (1, 2), (2, 2)]), with("none", &[]), with("long", &vec![(0, 2); 5000])];
+    let commit = |new: &NewVersion| store.commit(batch([Write::PutVersion(Box::new(new.clone()))]));
+    let put = news.each_ref().map(|new| commit(new).expect("it commits").versions[0].version);
+    store.commit(batch([edit(&scope(), "a", "edited")])).expect("it commits");
+    store.commit(batch([delete(&scope(), "a", 2)])).expect("it commits");
+    store.commit(batch([restore(&scope(), "a", "again")])).expect("it commits");
+    for beyond in [(0, 3), (2, 1), (3, 3), (0, u32::MAX)] {
+        let refused = commit(&with("beyond", &[(0, 1), beyond]));
+        assert!(matches!(refused, Err(Error::Invalid(_))), "{beyond:?}: {refused:?}");
+    }
+    let snapshot = store.snapshot().expect("a snapshot");
+    let sections = |scope: &Scope, id| snapshot.sections(scope, id).expect("sections");
+    assert_eq!(put.map(|id| sections(&scope(), id)), news.map(|new| new.sections));
+    assert_eq!(sections(&scope(), VersionId::new(Seq(9), 0)), [], "there is no such version");
+    assert_eq!(sections(&Scope::new("org", "other"), put[0]), [], "it is another namespace's");
 }
 
 fn a_write_retires_the_earlier_version(place: &Place) {

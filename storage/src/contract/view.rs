@@ -71,6 +71,7 @@ fn versions(snapshot: &dyn Snapshot, scope: &Scope, models: &[&str], lines: &mut
         let text = snapshot.text(scope, version.id).expect("a text");
         let same = snapshot.versions_with_content(scope, &version.content_hash).expect("same content");
         lines.push(format!("{text:?} also {same:?}"));
+        push(lines, snapshot.sections(scope, version.id).expect("sections"));
         let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count).expect("chunks");
         for (chunk, id) in chunks.iter().zip(version.chunk_ids()) {
             assert_eq!(snapshot.chunk(scope, id).expect("a chunk").as_ref(), Some(chunk));

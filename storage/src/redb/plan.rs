@@ -8,7 +8,7 @@ use super::blob::BlobFile;
 use super::tables::{Table, WriteTables};
 use crate::batch::{Batch, Committed, CommittedVersion, NewVersion, Precondition, RecordWrite, Write};
 use crate::change::{Change, ChangeEntry};
-use crate::codec::{self, Body, Stored, StoredRecord, Vector};
+use crate::codec::{self, Body, Outline, Stored, StoredRecord, Vector};
 use crate::error::Error;
 use crate::id::{ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::record::{
@@ -25,34 +25,39 @@ pub(super) enum Op {
     RemovePrefix(Table, Vec<u8>),
 }
 
-/// A batch with the work done that needs no transaction: rules checked, texts hashed and compressed.
+/// A batch with the work done that needs no transaction: rules checked, texts hashed, texts and outlines compressed.
 pub(super) struct Prepared {
     batch: Batch,
     /// Of each version to put, in order.
-    texts: Vec<PreparedText>,
+    versions: Vec<PreparedVersion>,
 }
 
-struct PreparedText {
+struct PreparedVersion {
+    /// Of the text.
     hash: Hash,
+    /// Of the text.
     chars: u64,
-    body: Body,
+    text: Body,
+    outline: Option<Body>,
 }
 
 impl Prepared {
     pub(super) fn new(mut batch: Batch) -> Result<Self, Error> {
         validate::batch(&batch)?;
-        let mut texts = Vec::new();
+        let mut versions = Vec::new();
         for write in &mut batch.writes {
             if let Write::PutVersion(new) = write {
                 let text = std::mem::take(&mut new.text);
-                texts.push(PreparedText {
+                let outline = Outline(std::mem::take(&mut new.sections));
+                versions.push(PreparedVersion {
                     hash: Hash::of(text.as_bytes()),
                     chars: text.chars().count() as u64,
-                    body: Body::of(&text)?,
+                    text: Body::of(&text)?,
+                    outline: if outline.0.is_empty() { None } else { Some(Body::of(&outline)?) },
                 });
             }
         }
-        Ok(Self { batch, texts })
+        Ok(Self { batch, versions })
     }
 
     /// About how much it stores.
@@ -68,7 +73,8 @@ impl Prepared {
             | Write::SwitchModel { .. }
             | Write::PutBlob { .. } => 0usize,
         });
-        self.texts.iter().map(|text| text.body.len()).sum::<usize>() + writes.sum::<usize>()
+        let bodies = self.versions.iter().flat_map(|version| version.outline.iter().chain([&version.text]));
+        bodies.map(Body::len).sum::<usize>() + writes.sum::<usize>()
     }
 }
 
@@ -93,9 +99,9 @@ pub(super) fn plan(
     for precondition in &prepared.batch.preconditions {
         planner.check(precondition)?;
     }
-    let mut texts = prepared.texts.iter();
+    let mut versions = prepared.versions.iter();
     for write in &prepared.batch.writes {
-        planner.write(write, &mut texts)?;
+        planner.write(write, &mut versions)?;
     }
     planner.finish()
 }
@@ -133,11 +139,11 @@ impl<'a> Planner<'a, '_> {
         Ok(())
     }
 
-    fn write(&mut self, write: &'a Write, texts: &mut std::slice::Iter<'_, PreparedText>) -> Result<(), Error> {
+    fn write(&mut self, write: &'a Write, versions: &mut std::slice::Iter<'_, PreparedVersion>) -> Result<(), Error> {
         match write {
             Write::PutVersion(new) => {
-                let text = texts.next().expect("a text was prepared for each version");
-                self.put_version(new, text)
+                let prepared = versions.next().expect("each version was prepared");
+                self.put_version(new, prepared)
             }
             Write::Retire { scope, source_uri, cause, at } => {
                 self.touch(scope)?;
@@ -171,7 +177,7 @@ impl<'a> Planner<'a, '_> {
         }
     }
 
-    fn put_version(&mut self, new: &'a NewVersion, text: &PreparedText) -> Result<(), Error> {
+    fn put_version(&mut self, new: &'a NewVersion, prepared: &PreparedVersion) -> Result<(), Error> {
         let scope = &new.scope;
         self.touch(scope)?;
         let earlier = self.head(scope, &new.source_uri)?;
@@ -192,11 +198,10 @@ impl<'a> Planner<'a, '_> {
             ingested_at: new.ingested_at,
             state: VersionState::Live,
             document: new.document.clone(),
-            content_hash: text.hash,
-            chars: text.chars,
+            content_hash: prepared.hash,
+            chars: prepared.chars,
             first_chunk,
             chunk_count,
-            sections: new.sections.clone(),
         };
         let row = self.namespaces.entry(scope).or_default().get_or_insert_with(|| NamespaceRow {
             scope: scope.clone(),
@@ -210,7 +215,10 @@ impl<'a> Planner<'a, '_> {
 
         let key = keys::version(scope, id);
         self.put(Table::Versions, key.clone(), &version)?;
-        let sealed = text.body.seal(&key);
+        if let Some(outline) = &prepared.outline {
+            self.ops.push(Op::Put(Table::Outlines, key.clone(), outline.seal(&key)));
+        }
+        let sealed = prepared.text.seal(&key);
         self.ops.push(Op::Put(Table::Texts, key, sealed));
         let revision_key = keys::revision(scope, &new.source_uri, revision);
         self.ops.push(Op::Put(Table::Revisions, revision_key, id.0.to_be_bytes().to_vec()));

@@ -9,11 +9,11 @@ use super::open::SEQ_KEY;
 use super::tables::{ReadTables, Table};
 use super::{Inner, failed};
 use crate::change::ChangeEntry;
-use crate::codec::{self, StoredRecord, Vector};
+use crate::codec::{self, Outline, StoredRecord, Vector};
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::keys;
-use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Record, Version};
+use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Record, Section, Version};
 use crate::store::{Page, Snapshot, TimelineKey};
 
 /// A view of the main file; keeps the store's folder held for as long as it lives.
@@ -88,6 +88,11 @@ impl Snapshot for RedbSnapshot {
 
     fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error> {
         self.tables.get(Table::Texts, &keys::version(scope, id))
+    }
+
+    fn sections(&self, scope: &Scope, version: VersionId) -> Result<Vec<Section>, Error> {
+        let outline: Option<Outline> = self.tables.get(Table::Outlines, &keys::version(scope, version))?;
+        Ok(outline.map(|Outline(sections)| sections).unwrap_or_default())
     }
 
     fn timeline(

@@ -25,6 +25,7 @@ pub(super) enum Table {
     Versions,
     Revisions,
     Texts,
+    Outlines,
     Timeline,
     TimelineLive,
     Live,
@@ -39,13 +40,14 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Meta,
         Self::Namespaces,
         Self::Heads,
         Self::Versions,
         Self::Revisions,
         Self::Texts,
+        Self::Outlines,
         Self::Timeline,
         Self::TimelineLive,
         Self::Live,
@@ -67,6 +69,7 @@ impl Table {
             Self::Versions => "versions",
             Self::Revisions => "revisions",
             Self::Texts => "texts",
+            Self::Outlines => "outlines",
             Self::Timeline => "timeline",
             Self::TimelineLive => "timeline_live",
             Self::Live => "live",

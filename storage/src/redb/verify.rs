@@ -167,7 +167,20 @@ impl Check<'_> {
             }
         }
         self.imply(Table::Texts, 1);
+        self.outline(scope, version, &name)?;
         self.contents(scope, version, &name)
+    }
+
+    fn outline(&mut self, scope: &Scope, version: &Version, name: &str) -> Result<(), Error> {
+        let sections = self.snapshot.sections(scope, version.id);
+        let sections = self.unless_damaged(sections)?;
+        // A row that does not decode is the version's all the same; an empty one should not be there.
+        self.imply(Table::Outlines, u64::from(sections.as_ref().is_none_or(|sections| !sections.is_empty())));
+        let chunk_count = u64::from(version.chunk_count);
+        if !sections.unwrap_or_default().iter().all(|section| section.is_within(chunk_count)) {
+            self.fault(format!("a section of {name} has chunks that are not among its {chunk_count}"));
+        }
+        Ok(())
     }
 
     /// The text and the chunks of a version.
@@ -230,6 +243,7 @@ impl Check<'_> {
             Table::Versions,
             Table::Revisions,
             Table::Texts,
+            Table::Outlines,
             Table::Timeline,
             Table::TimelineLive,
             Table::Live,

@@ -3,10 +3,11 @@
 use redb::{Durability, ReadableTable as _, TableDefinition};
 
 use super::Table;
+use crate::codec::{self, Outline};
 use crate::redb::RedbStore;
 use crate::redb::tables::{Bytes, Definition};
 use crate::store::Store as _;
-use crate::{BlobRow, Error, Hash, RedbOptions, Scope, Timestamp, Write};
+use crate::{BlobRow, Error, Hash, RedbOptions, Scope, Section, Seq, Timestamp, VersionId, Write, keys};
 
 type Row = (Vec<u8>, Vec<u8>);
 
@@ -14,8 +15,12 @@ fn scope() -> Scope {
     Scope::new("org", "notes")
 }
 
+fn section(chunks: (u32, u32)) -> Section {
+    Section { path: vec!["Top".into()], depth: 1, chunks, chars: 4 }
+}
+
 fn new_version(source_uri: &str, text: &str) -> Write {
-    use crate::{Chunk, ChunkId, DocId, Document, NewChunk, NewVersion, Place, VersionId};
+    use crate::{Chunk, ChunkId, DocId, Document, NewChunk, NewVersion, Place};
     let line = |start: usize, line: &str| {
         let (start, len) = (start as u64, line.len() as u64);
         NewChunk(Chunk {
@@ -49,7 +54,7 @@ fn new_version(source_uri: &str, text: &str) -> Write {
         ingested_at: Timestamp(1),
         document: Document::default(),
         text: text.into(),
-        sections: Vec::new(),
+        sections: if text.is_empty() { Vec::new() } else { vec![section((0, 1))] },
         chunks: text.split_inclusive('\n').map(|part| line(offset(part), part)).collect(),
     }))
 }
@@ -153,10 +158,37 @@ fn every_damaged_row_is_noticed() {
     assert_eq!(faults(&store), Vec::<String>::new());
     for table in Table::ALL {
         if table != Table::Meta {
-            let may_go = matches!(table, Table::Vectors | Table::Records | Table::Changes | Table::Blobs);
+            let may_go =
+                matches!(table, Table::Outlines | Table::Vectors | Table::Records | Table::Changes | Table::Blobs);
             damage_each_row(&store, &store.inner.main, table.definition(), may_go);
         }
     }
+}
+
+#[test]
+fn an_outline_that_fits_no_version_is_noticed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = filled(folder.path());
+    let (first, without) = (VersionId::new(Seq(1), 0), VersionId::new(Seq(3), 0));
+    for (version, sections, expected) in [
+        (first, vec![section((0, 2)), section((2, 2))], None),
+        (first, vec![section((0, 1)), section((1, 3))], Some("a section of version")),
+        (first, vec![section((1, 0))], Some("a section of version")),
+        (without, vec![section((0, 1))], Some("a section of version")),
+        (without, Vec::new(), Some("outlines has 4 rows where 3 belong")),
+        (VersionId::new(Seq(9), 0), vec![section((0, 0))], Some("outlines has 4 rows where 3 belong")),
+    ] {
+        let key = keys::version(&scope(), version);
+        let table = Table::Outlines.definition();
+        let before = rows(&store.inner.main, table).into_iter().find(|(at, _)| *at == key).map(|(_, value)| value);
+        let value = codec::encode(&key, &Outline(sections.clone())).expect("it encodes");
+        set(&store.inner.main, table, &key, Some(&value));
+        let found = faults(&store);
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{sections:?}: {found:?}");
+        assert!(expected.is_none_or(|expected| found[0].contains(expected)), "{sections:?}: {found:?}");
+        set(&store.inner.main, table, &key, before.as_deref());
+    }
+    assert_eq!(faults(&store), Vec::<String>::new());
 }
 
 #[test]
