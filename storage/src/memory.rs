@@ -190,6 +190,7 @@ impl State {
             chars: new.text.chars().count() as u64,
             first_chunk,
             chunk_count: u32::try_from(new.chunks.len()).expect("the batch was checked against ORDINALS_MAX"),
+            section_count: u32::try_from(new.sections.len()).expect("the batch was checked against ORDINALS_MAX"),
         };
         for ((idx, chunk_id), chunk) in (0..).zip(version.chunk_ids()).zip(new.chunks) {
             self.chunks.insert((scope.clone(), chunk_id), Chunk { id: chunk_id, version: id, idx, ..chunk.0 });

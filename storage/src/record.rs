@@ -110,6 +110,8 @@ pub struct Version {
     pub first_chunk: ChunkId,
     /// How many chunks it has; their ids are consecutive.
     pub chunk_count: u32,
+    /// How many sections its outline has; the outline is a record of its own.
+    pub section_count: u32,
 }
 
 impl Version {

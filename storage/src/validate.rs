@@ -52,6 +52,9 @@ fn new_version(new: &NewVersion) -> Result<u64, Error> {
         return invalid(format!("a source address is 1 to {SOURCE_URI_CHARS_MAX} characters, none of them control"));
     }
     let chunks = new.chunks.len() as u64;
+    if new.sections.len() as u64 > ORDINALS_MAX {
+        return invalid(format!("{uri:?} has {} sections; at most {ORDINALS_MAX}", new.sections.len()));
+    }
     if !new.sections.iter().all(|section| section.is_within(chunks)) {
         return invalid(format!("a section of {uri:?} has chunks that are not among its {chunks}"));
     }

@@ -87,6 +87,7 @@ fn version(state: VersionState) -> Version {
         chars: 7,
         first_chunk: ChunkId::new(Seq(300), 5),
         chunk_count: 2,
+        section_count: 1,
     }
 }
 

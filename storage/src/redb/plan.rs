@@ -39,6 +39,8 @@ struct PreparedVersion {
     chars: u64,
     text: Body,
     outline: Option<Body>,
+    /// How many sections the outline has.
+    section_count: u32,
 }
 
 impl Prepared {
@@ -53,6 +55,7 @@ impl Prepared {
                     hash: Hash::of(text.as_bytes()),
                     chars: text.chars().count() as u64,
                     text: Body::of(&text)?,
+                    section_count: u32::try_from(outline.0.len()).expect("the batch was checked against ORDINALS_MAX"),
                     outline: if outline.0.is_empty() { None } else { Some(Body::of(&outline)?) },
                 });
             }
@@ -202,6 +205,7 @@ impl<'a> Planner<'a, '_> {
             chars: prepared.chars,
             first_chunk,
             chunk_count,
+            section_count: prepared.section_count,
         };
         let row = self.namespaces.entry(scope).or_default().get_or_insert_with(|| NamespaceRow {
             scope: scope.clone(),

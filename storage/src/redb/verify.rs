@@ -174,8 +174,10 @@ impl Check<'_> {
     fn outline(&mut self, scope: &Scope, version: &Version, name: &str) -> Result<(), Error> {
         let sections = self.snapshot.sections(scope, version.id);
         let sections = self.unless_damaged(sections)?;
-        // A row that does not decode is the version's all the same; an empty one should not be there.
-        self.imply(Table::Outlines, u64::from(sections.as_ref().is_none_or(|sections| !sections.is_empty())));
+        self.imply(Table::Outlines, u64::from(version.section_count > 0));
+        if sections.as_ref().is_some_and(|sections| sections.len() as u64 != u64::from(version.section_count)) {
+            self.fault(format!("{name} has {} sections, and its outline others", version.section_count));
+        }
         let chunk_count = u64::from(version.chunk_count);
         if !sections.unwrap_or_default().iter().all(|section| section.is_within(chunk_count)) {
             self.fault(format!("a section of {name} has chunks that are not among its {chunk_count}"));
