@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use loom_storage::contract::{sample, view};
 use loom_storage::{Error, Hash, RedbOptions, RedbStore, Store};
@@ -159,4 +162,24 @@ fn a_holder_file_that_cannot_be_written_keeps_nobody_out() {
     fs::write(folder.path().join("loom.holder"), r#"{"program":"dead","pid":1,"since":0,"note":null}"#).expect("left");
     let _store = open(folder.path()).expect("it opens");
     assert_eq!(refusal(folder.path()), ("another process".into(), None));
+}
+
+#[test]
+fn a_closed_store_is_free_although_children_are_started_meanwhile() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let done = AtomicBool::new(false);
+    thread::scope(|threads| {
+        // Between its fork and its exec a child holds every open file of its parent, the lock among them.
+        for _ in 0..2 {
+            threads.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    Command::new("true").status().expect("a child");
+                }
+            });
+        }
+        let opened: Vec<Result<(), String>> =
+            (0..100).map(|_| open(folder.path()).map(drop).map_err(|error| error.to_string())).collect();
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(opened, vec![Ok(()); 100]);
+    });
 }

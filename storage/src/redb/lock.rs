@@ -19,7 +19,7 @@ const HOLDER_BYTES_MAX: u64 = 16 << 10;
 pub(super) struct FolderLock {
     folder: PathBuf,
     holder: Mutex<Holder>,
-    _file: File,
+    file: File,
 }
 
 /// The contents of the holder file, as JSON.
@@ -51,7 +51,7 @@ impl FolderLock {
         }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let holder = Holder { program: program.into(), pid: std::process::id(), since, note: None };
-        let lock = Self { folder: folder.into(), holder: Mutex::new(holder), _file: file };
+        let lock = Self { folder: folder.into(), holder: Mutex::new(holder), file };
         if let Err(error) = lock.write(&lock.holder.lock()) {
             // The lock is what counts: what is stored on a full disk can still be read.
             tracing::warn!(%error, "whoever finds the folder in use will not be told by whom");
@@ -88,6 +88,10 @@ impl Drop for FolderLock {
         // While the lock is still held: afterwards the file may be the next holder's.
         if let Err(error) = fs::remove_file(self.folder.join(HOLDER_FILE)) {
             tracing::warn!(%error, "the holder file was not removed");
+        }
+        // Closing the file is not enough: a child that is being started holds it too until it runs its program.
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "the folder's lock was not released");
         }
     }
 }
