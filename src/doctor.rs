@@ -1,13 +1,11 @@
 //! `loom doctor`: whether storage is sound and the projections hold exactly what it serves.
 
-use loom_storage::{Scope, Snapshot, Version};
+use loom_storage::{Scope, Snapshot, Version, live_versions};
 use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::Error;
 
-/// How many versions are compared at a time.
-const VERSIONS_PAGE: usize = 256;
 /// The most findings of a kind that are listed one by one.
 const LISTED_MAX: usize = 20;
 
@@ -114,31 +112,19 @@ impl Engine {
         let view = projection.view(self.inner().store.as_ref())?;
         let snapshot = view.snapshot();
         let (mut documents, mut chunks, mut embedded) = (0_u64, 0_u64, 0_u64);
-        let mut after = None;
-        loop {
-            let page = snapshot.live_versions(scope, after, VERSIONS_PAGE)?;
-            for version in &page.items {
-                documents += 1;
-                chunks += u64::from(version.chunk_count);
-                let (indexed, in_vectors) = view.holds(version);
-                if version.chunk_count > 0 && !indexed {
-                    warn(format!(
-                        "{scope}: the lexical index lacks {:?}: run `loom doctor --repair`",
-                        version.source_uri
-                    ));
-                }
-                let expected = findable(scope, snapshot, version, &view.model().name)?;
-                embedded += expected as u64;
-                if in_vectors != expected {
-                    warn(format!(
-                        "{scope}: the vector index has {in_vectors} of {expected} chunks of {:?}: run `loom doctor --repair`",
-                        version.source_uri
-                    ));
-                }
+        for version in live_versions(snapshot, scope) {
+            let version = version?;
+            documents += 1;
+            chunks += u64::from(version.chunk_count);
+            let (indexed, in_vectors) = view.holds(&version);
+            let (uri, advice) = (&version.source_uri, "run `loom doctor --repair`");
+            if version.chunk_count > 0 && !indexed {
+                warn(format!("{scope}: the lexical index lacks {uri:?}: {advice}"));
             }
-            match page.items.last() {
-                Some(last) if page.more => after = Some(last.id),
-                _ => break,
+            let expected = findable(scope, snapshot, &version, &view.model().name)?;
+            embedded += expected as u64;
+            if in_vectors != expected {
+                warn(format!("{scope}: the vector index has {in_vectors} of {expected} chunks of {uri:?}: {advice}"));
             }
         }
         let totals = view.totals();

@@ -43,6 +43,25 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code, in the order of their statuses.
+    pub const ALL: [Self; 15] = [
+        Self::BadJson,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::ForbiddenOrigin,
+        Self::UnknownOp,
+        Self::NotFound,
+        Self::PreconditionFailed,
+        Self::BlobGone,
+        Self::PayloadTooLarge,
+        Self::ValidationFailed,
+        Self::Internal,
+        Self::ProviderRefused,
+        Self::Overloaded,
+        Self::BackendUnavailable,
+        Self::ProviderUnavailable,
+    ];
+
     /// The HTTP status of the code.
     pub fn status(self) -> u16 {
         match self {

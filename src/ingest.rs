@@ -64,7 +64,9 @@ pub fn prepare(planning: &Planning<'_>, scope: &Scope, incoming: &Incoming<'_>) 
     check(planning, incoming)?;
     let (head, live) = current(planning, scope, incoming.source_uri)?;
     let cut = chunk::cut(incoming.content, planning.config().chunks);
+    within_chunks_max(planning, &format!("{}content", incoming.at), &cut)?;
     let mut document = described(incoming, &cut)?;
+    // Last of all that may refuse the call, so that a refused one stores no bytes.
     let (original, blob) = original(planning, scope, incoming, live.as_ref())?;
     planning.actor().clone_into(&mut document.actor);
     if let Some(live) = live.filter(|live| live.content_hash == Hash::of(incoming.content.as_bytes())) {
@@ -75,7 +77,6 @@ pub fn prepare(planning: &Planning<'_>, scope: &Scope, incoming: &Incoming<'_>) 
         }
     }
     document.original = original;
-    within_chunks_max(planning, &format!("{}content", incoming.at), &cut)?;
     let version = version(planning, scope, incoming.source_uri, incoming.content, document, cut);
     Ok(Prepared { version, head, blob })
 }

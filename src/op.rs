@@ -88,13 +88,6 @@ pub struct Plan<Output> {
     pub audit: Value,
 }
 
-impl<Output: 'static> Plan<Output> {
-    /// Nothing to write: `output` is the answer.
-    pub fn nothing(output: Output) -> Self {
-        Self { batch: Batch::default(), answer: Box::new(|_| output), audit: Value::Null }
-    }
-}
-
 /// Who calls, as the transport knows it.
 #[derive(Clone, Debug)]
 pub struct Caller {

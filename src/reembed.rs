@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use loom_index::Model;
-use loom_storage::{Batch, Hash, Precondition, RecordWrite, Scope, Snapshot, Write};
+use loom_storage::{Batch, Hash, Precondition, RecordWrite, Scope, Snapshot, Write, live_versions};
 use parking_lot::Mutex;
 
 use crate::context::embed_missing;
@@ -18,8 +18,6 @@ use crate::error::{Code, Error};
 use crate::ingest;
 use crate::models::{self, NamespaceModels};
 
-/// How many versions are read at a time.
-const VERSIONS_PAGE: usize = 32;
 /// How many chunks are embedded and committed between two looks at whether to stop.
 const CHUNKS_PAGE: usize = 32;
 
@@ -93,22 +91,16 @@ fn fill(engine: &Inner, scope: &Scope, target: &Model) -> Result<bool, Error> {
     let total = snapshot.namespace(scope)?.map_or(0, |row| row.chunks);
     let mut filling =
         Filling { engine, snapshot: snapshot.as_ref(), scope, target, pending: Vec::new(), done: 0, total };
-    let mut after = None;
-    loop {
-        let page = snapshot.live_versions(scope, after, VERSIONS_PAGE)?;
-        for version in &page.items {
-            for input in ingest::inputs(snapshot.chunks(scope, version.first_chunk, version.chunk_count)?.iter()) {
-                filling.pending.push(input);
-                if filling.pending.len() == CHUNKS_PAGE && !filling.flush()? {
-                    return Ok(false);
-                }
+    for version in live_versions(snapshot.as_ref(), scope) {
+        let version = version?;
+        for input in ingest::inputs(snapshot.chunks(scope, version.first_chunk, version.chunk_count)?.iter()) {
+            filling.pending.push(input);
+            if filling.pending.len() == CHUNKS_PAGE && !filling.flush()? {
+                return Ok(false);
             }
         }
-        match page.items.last() {
-            Some(last) if page.more => after = Some(last.id),
-            _ => return filling.flush(),
-        }
     }
+    filling.flush()
 }
 
 /// A pass over the chunks of a namespace, many of them in one call of the embedder and one commit.

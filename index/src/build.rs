@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loom_storage::{Change, Chunk, Scope, Seq, Snapshot, Version, VersionId};
+use loom_storage::{Change, Chunk, Scope, Seq, Snapshot, Version, VersionId, live_versions};
 
 use crate::error::Error;
 use crate::projection::Model;
@@ -14,8 +14,6 @@ use crate::vector::{Refused, VectorIndex};
 
 /// How many changes are read from the log at a time.
 pub(crate) const CHANGES_PAGE: usize = 256;
-/// How many versions are read at a time while an index is built.
-const VERSIONS_PAGE: usize = 256;
 
 /// Makes `folder` the projections of one namespace of one store; what another left there is removed.
 pub(crate) fn claim_folder(folder: &Path, identity: &str) -> Result<(), Error> {
@@ -55,17 +53,16 @@ pub(crate) fn open_lexical(
             // A build was cut off. What it wrote is of a moment that nothing names any more.
             index = LexicalIndex::create(folder)?;
         }
-        for_live_versions(scope, snapshot, |version| {
-            let chunks = chunks_of(scope, snapshot, version)?;
-            index.add(version.id, &lexical_chunks(&chunks));
+        for version in live_versions(snapshot, scope) {
+            let version = version?;
+            index.add(version.id, &lexical_chunks(&chunks_of(scope, snapshot, &version)?));
             if index.pending_chunks() >= PENDING_CHUNKS_MAX
                 && let Some(job) = index.freeze(Seq(0))
             {
                 let flushed = job.run()?;
                 index.install(flushed);
             }
-            Ok(())
-        })?;
+        }
     } else {
         replay(scope, snapshot, watermark, |version, chunks| {
             if !version.is_live() {
@@ -97,10 +94,9 @@ pub(crate) fn open_vectors(
         opened => opened?,
     };
     if watermark == Seq(0) {
-        for_live_versions(scope, snapshot, |version| {
-            let chunks = chunks_of(scope, snapshot, version)?;
-            add_vectors(&mut index, scope, snapshot, model, &chunks)
-        })?;
+        for version in live_versions(snapshot, scope) {
+            add_vectors(&mut index, scope, snapshot, model, &chunks_of(scope, snapshot, &version?)?)?;
+        }
     } else {
         replay(scope, snapshot, watermark, |version, chunks| {
             if version.is_live() {
@@ -128,22 +124,6 @@ fn wipe(folder: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from_io("projection", &error)),
         _ => Ok(()),
-    }
-}
-
-pub(crate) fn for_live_versions(
-    scope: &Scope,
-    snapshot: &dyn Snapshot,
-    mut visit: impl FnMut(&Version) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut after = None;
-    loop {
-        let page = snapshot.live_versions(scope, after, VERSIONS_PAGE)?;
-        page.items.iter().try_for_each(&mut visit)?;
-        match page.items.last() {
-            Some(last) if page.more => after = Some(last.id),
-            _ => return Ok(()),
-        }
     }
 }
 

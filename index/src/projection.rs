@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use loom_storage::{Change, Scope, Seq, Snapshot, Store};
+use loom_storage::{Change, Scope, Seq, Snapshot, Store, live_versions};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 
 use crate::build::{
-    CHANGES_PAGE, add_vectors, block_types, block_types_of, chunks_of, claim_folder, for_live_versions, lexical_chunks,
-    open_lexical, open_vectors, replay, vector_folder,
+    CHANGES_PAGE, add_vectors, block_types, block_types_of, chunks_of, claim_folder, lexical_chunks, open_lexical,
+    open_vectors, replay, vector_folder,
 };
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -68,11 +68,10 @@ impl Projection {
         let lexical = open_lexical(&folder.join("lexical"), scope, snapshot, last)?;
         let vectors = open_vectors(&vector_folder(folder, model), scope, snapshot, last, model)?;
         let mut catalog = Catalog::default();
-        for_live_versions(scope, snapshot, |version| {
-            let block_types = block_types(scope, snapshot, version)?;
-            catalog.serve(version, block_types);
-            Ok(())
-        })?;
+        for version in live_versions(snapshot, scope) {
+            let version = version?;
+            catalog.serve(&version, block_types(scope, snapshot, &version)?);
+        }
         let state = State { watermark: last, catalog, lexical, model: model.clone(), vectors, next: None };
         Ok(Self {
             scope: scope.clone(),

@@ -5,6 +5,7 @@ mod spans;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use loom_index::fuse::{self, Leg};
@@ -179,8 +180,8 @@ fn read_hits(
             continue;
         };
         let version = match versions.entry(chunk.version) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(snapshot.version(scope, chunk.version)?),
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(snapshot.version(scope, chunk.version)?),
         };
         let Some(version) = version.as_ref().filter(|version| version.is_live()) else {
             found.stale_dropped += 1;

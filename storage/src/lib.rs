@@ -31,4 +31,4 @@ pub use record::{
     Version, VersionState,
 };
 pub use redb::{FileBackend, RedbOptions, RedbStore, StorageBackend};
-pub use store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey};
+pub use store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey, live_versions};

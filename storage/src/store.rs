@@ -67,6 +67,25 @@ pub struct Page<T> {
     pub more: bool,
 }
 
+/// How many versions [`live_versions`] reads at a time.
+const LIVE_PAGE: usize = 256;
+
+/// The live versions of a namespace in order of id, read in pages. Ends after the first error.
+pub fn live_versions<'s>(
+    snapshot: &'s dyn Snapshot,
+    scope: &'s Scope,
+) -> impl Iterator<Item = Result<Version, Error>> + 's {
+    let mut next = Some(None);
+    let pages = std::iter::from_fn(move || {
+        let page = snapshot.live_versions(scope, next.take()?, LIVE_PAGE);
+        if let Ok(Page { items, more: true }) = &page {
+            next = items.last().map(|last| Some(last.id));
+        }
+        Some(page.map_or_else(|error| vec![Err(error)], |page| page.items.into_iter().map(Ok).collect()))
+    });
+    pages.flatten()
+}
+
 /// A consistent view of the store. Every read is of one moment: the one in which it was taken.
 pub trait Snapshot: Send + Sync {
     /// The last commit that it shows.

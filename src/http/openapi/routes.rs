@@ -4,24 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Code;
 
-/// The codes that an operation may answer with, in the order of their statuses.
-const CODES: [Code; 15] = [
-    Code::BadJson,
-    Code::Unauthenticated,
-    Code::Forbidden,
-    Code::ForbiddenOrigin,
-    Code::UnknownOp,
-    Code::NotFound,
-    Code::PreconditionFailed,
-    Code::BlobGone,
-    Code::PayloadTooLarge,
-    Code::ValidationFailed,
-    Code::Internal,
-    Code::ProviderRefused,
-    Code::Overloaded,
-    Code::BackendUnavailable,
-    Code::ProviderUnavailable,
-];
 /// The statuses of those codes that only a write answers with.
 const WRITE_ONLY: [u16; 1] = [409];
 /// The statuses that only a download answers with.
@@ -40,7 +22,7 @@ pub fn error_schema() -> Value {
                     "code": {
                         "type": "string",
                         "description": "What went wrong, for programs.",
-                        "examples": CODES,
+                        "examples": Code::ALL,
                     },
                     "message": { "type": "string", "description": "What was wrong and what to do, in plain words." },
                     "retryable": { "type": "boolean", "description": "Whether the same call may succeed later." },
@@ -61,7 +43,7 @@ pub fn error_schema() -> Value {
 }
 
 fn statuses() -> Vec<u16> {
-    let mut statuses: Vec<u16> = CODES.iter().map(|code| code.status()).collect();
+    let mut statuses: Vec<u16> = Code::ALL.iter().map(|code| code.status()).collect();
     statuses.dedup();
     statuses
 }
@@ -70,7 +52,7 @@ fn statuses() -> Vec<u16> {
 pub fn error_responses() -> Map<String, Value> {
     let response = |status: u16| {
         let codes: Vec<String> =
-            CODES.iter().filter(|code| code.status() == status).map(|code| format!("`{code}`")).collect();
+            Code::ALL.iter().filter(|code| code.status() == status).map(|code| format!("`{code}`")).collect();
         let response = json!({
             "description": codes.join(", "),
             "headers": header_refs(),
@@ -190,7 +172,7 @@ mod tests {
 
     #[test]
     fn codes_are_listed_once_in_the_order_of_their_statuses() {
-        let listed: Vec<u16> = CODES.iter().map(|code| code.status()).collect();
+        let listed: Vec<u16> = Code::ALL.iter().map(|code| code.status()).collect();
         assert!(listed.is_sorted());
         assert_eq!(statuses(), [400, 401, 403, 404, 409, 410, 413, 422, 500, 502, 503]);
     }

@@ -161,14 +161,12 @@ impl Query for List {
         let tie = cursor_tie(&scopes);
         let after = input.cursor.as_deref().map(|cursor| decode_cursor(cursor, &tie)).transpose()?;
         let limit = input.limit as usize;
-        let mut streams = Vec::new();
-        for scope in scopes {
-            streams.push(Stream::new(scope, after));
-        }
+        let mut streams: Vec<Stream> = scopes.into_iter().map(|scope| Stream::new(scope, after)).collect();
+        let tags: Vec<String> = input.tags.iter().map(|tag| fold_tag(tag.trim())).collect();
         let mut rows = Vec::new();
         let mut last = None;
         let mut more = false;
-        while let Some((scope, version)) = next(reading, &input, &mut streams)? {
+        while let Some((scope, version)) = next(reading, &input, &tags, &mut streams)? {
             if rows.len() == limit {
                 more = true;
                 break;
@@ -211,33 +209,39 @@ impl Stream {
     }
 
     /// Makes sure that the next version that passes the filters waits, if there is one.
-    fn fill(&mut self, reading: &Reading<'_>, input: &Input) -> Result<(), Error> {
-        let tags: Vec<String> = input.tags.iter().map(|tag| fold_tag(tag.trim())).collect();
+    fn fill(&mut self, reading: &Reading<'_>, input: &Input, tags: &[String]) -> Result<(), Error> {
         while self.waiting.is_empty() && !self.ended {
             let page = reading.snapshot().timeline(&self.scope, self.after, input.include_superseded, SCAN_PAGE)?;
             self.ended = !page.more;
             self.after = page.items.last().map(key_of).or(self.after);
-            self.waiting.extend(page.items.into_iter().filter(|version| passes(version, input, &tags)));
+            self.waiting.extend(page.items.into_iter().filter(|version| passes(version, input, tags)));
         }
         Ok(())
     }
 }
 
 fn passes(version: &Version, input: &Input, tags: &[String]) -> bool {
-    let carried: Vec<String> = version.document.tags.iter().map(|tag| fold_tag(tag)).collect();
-    let tagged = if input.tags_every {
-        tags.iter().all(|tag| carried.contains(tag))
-    } else {
-        tags.is_empty() || tags.iter().any(|tag| carried.contains(tag))
-    };
     let prefixed = input.uri_prefix.is_empty()
         || input.uri_prefix.iter().any(|prefix| version.source_uri.starts_with(prefix.as_str()));
-    tagged && prefixed
+    if !prefixed || tags.is_empty() {
+        return prefixed;
+    }
+    let carried: Vec<String> = version.document.tags.iter().map(|tag| fold_tag(tag)).collect();
+    if input.tags_every {
+        tags.iter().all(|tag| carried.contains(tag))
+    } else {
+        tags.iter().any(|tag| carried.contains(tag))
+    }
 }
 
-fn next(reading: &Reading<'_>, input: &Input, streams: &mut [Stream]) -> Result<Option<(Scope, Version)>, Error> {
+fn next(
+    reading: &Reading<'_>,
+    input: &Input,
+    tags: &[String],
+    streams: &mut [Stream],
+) -> Result<Option<(Scope, Version)>, Error> {
     for stream in streams.iter_mut() {
-        stream.fill(reading, input)?;
+        stream.fill(reading, input, tags)?;
     }
     let newest = streams
         .iter_mut()

@@ -2,15 +2,16 @@
 
 use super::sample::{batch, delete, put, record, scope};
 use super::{Case, Place};
-use crate::id::{ChunkId, Seq};
+use crate::id::{ChunkId, Scope, Seq};
 use crate::record::Timestamp;
-use crate::store::{Page, TimelineKey};
+use crate::store::{Page, TimelineKey, live_versions};
 
 pub(super) const CASES: &[Case] = &[
     ("heads are scanned by prefix in byte order", heads_are_scanned_by_prefix_in_byte_order),
     ("records are scanned by prefix in byte order", records_are_scanned_by_prefix_in_byte_order),
     ("the timeline runs from the newest", the_timeline_runs_from_the_newest),
     ("live versions run in order of id", live_versions_run_in_order_of_id),
+    ("live versions are walked past a page", live_versions_are_walked_past_a_page),
     ("changes run in order of commits", changes_run_in_order_of_commits),
     ("chunks are read in ranges", chunks_are_read_in_ranges),
 ];
@@ -133,4 +134,20 @@ fn chunks_are_read_in_ranges(place: &Place) {
     assert_eq!(texts(0, u32::MAX), "1 2 3 4 5 6");
     assert_eq!(snapshot.chunk(&scope(), ChunkId(first.0 + 5)).expect("a chunk"), None);
     assert!(snapshot.chunks(&scope(), ChunkId(u64::MAX), u32::MAX).expect("chunks").is_empty());
+}
+
+fn live_versions_are_walked_past_a_page(place: &Place) {
+    let store = place();
+    // Two pages and a part of one; none at all, one page exactly.
+    for (namespace, count) in [("none", 0), ("page", 256), ("many", 600)] {
+        let scope = Scope::new("org", namespace);
+        if count > 0 {
+            let puts = (0..count).map(|at| put(&scope, &format!("doc/{at}"), "text\n", at));
+            store.commit(batch(puts)).expect("it commits");
+        }
+        let snapshot = store.snapshot().expect("a snapshot");
+        let walked: Vec<String> =
+            live_versions(snapshot.as_ref(), &scope).map(|version| version.expect("a version").source_uri).collect();
+        assert_eq!(walked, (0..count).map(|at| format!("doc/{at}")).collect::<Vec<_>>());
+    }
 }
