@@ -7,6 +7,7 @@ mod build;
 mod catalog;
 mod error;
 pub mod fuse;
+mod prepared;
 mod projection;
 mod projections;
 mod selection;
@@ -16,6 +17,7 @@ mod view;
 
 pub use catalog::{Filter, fold_tag};
 pub use error::Error;
+pub use prepared::Announcement;
 pub use projection::{Model, Projection, UNSAVED_MAX};
 pub use projections::Projections;
 pub use selection::{ChunkRange, Cursor, Selection};

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use loom_storage::{Hash, Scope, Snapshot};
+use loom_storage::{Batch, Hash, Scope, Snapshot};
 use parking_lot::Mutex;
 
 use crate::error::Error;
+use crate::prepared::{Announced, Announcement};
 use crate::projection::{Model, Projection};
 
 /// How long a namespace's place may be held before its projection counts as being opened.
@@ -20,6 +21,7 @@ const OPENING_AFTER: Duration = Duration::from_millis(20);
 pub struct Projections {
     folder: PathBuf,
     open: Mutex<HashMap<Scope, Slot>>,
+    announced: Arc<Announced>,
 }
 
 /// A namespace's place: its lock is held while the projection opens, so that one caller opens and the others wait.
@@ -29,7 +31,7 @@ impl Projections {
     /// The projections kept in `folder`, which is created when it is missing.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(|error| Error::from_io("projection", &error))?;
-        Ok(Self { folder: folder.into(), open: Mutex::default() })
+        Ok(Self { folder: folder.into(), open: Mutex::default(), announced: Arc::default() })
     }
 
     /// The projection of a namespace, opened at `snapshot` when it was not yet, and caught up with it; built anew when
@@ -46,13 +48,19 @@ impl Projections {
         }
     }
 
+    /// Prepares what the versions of a batch add, so that its commit is followed quickly. To be held until it is.
+    pub fn announce(&self, batch: &Batch) -> Announcement {
+        self.announced.announce(batch)
+    }
+
     fn open_one(&self, scope: &Scope, snapshot: &dyn Snapshot, model: &Model) -> Result<Arc<Projection>, Error> {
         let slot = Arc::clone(self.open.lock().entry(scope.clone()).or_default());
         let mut slot = slot.lock();
         if let Some(projection) = slot.as_ref() {
             return Ok(Arc::clone(projection));
         }
-        let projection = Arc::new(Projection::open(&self.folder_of(scope), scope, snapshot, model)?);
+        let announced = Arc::clone(&self.announced);
+        let projection = Arc::new(Projection::open(&self.folder_of(scope), scope, snapshot, model, announced)?);
         Ok(Arc::clone(slot.insert(projection)))
     }
 
