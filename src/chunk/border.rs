@@ -62,7 +62,14 @@ impl<'a> Borders<'a> {
     fn graphemes(&self, from: usize, hi: usize) -> impl Iterator<Item = usize> {
         // Whether `hi` is a border depends on the character after it.
         let seen = self.text[hi..].chars().next().map_or(hi, |next| hi + next.len_utf8());
-        let starts = self.text[from..seen].grapheme_indices(true).map(move |(at, _)| from + at);
+        let text = &self.text[from..seen];
+        let (ascii, other) = if text.is_ascii() { (Some(text.as_bytes()), None) } else { (None, Some(text)) };
+        // ASCII has borders everywhere but inside `\r\n`.
+        let ascii = ascii
+            .into_iter()
+            .flat_map(|bytes| (0..bytes.len()).filter(|at| *at == 0 || (bytes[at - 1], bytes[*at]) != (b'\r', b'\n')));
+        let other = other.into_iter().flat_map(|text| text.grapheme_indices(true).map(|(at, _)| at));
+        let starts = ascii.chain(other).map(move |at| from + at);
         starts.chain((seen == hi).then_some(hi)).take_while(move |at| *at <= hi)
     }
 

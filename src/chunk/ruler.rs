@@ -1,7 +1,7 @@
 //! From byte offsets to characters and lines.
 
 /// Bytes between two recorded counts: what one look-up recounts at most.
-const STEP: usize = 1024;
+const STEP: usize = 512;
 
 /// Counts of a text's characters and lines up to any byte of it.
 ///
@@ -43,11 +43,14 @@ impl<'a> Ruler<'a> {
 }
 
 fn advance(bytes: &[u8], mut mark: Mark, from: usize, to: usize) -> Mark {
-    for (at, &byte) in bytes[from..to].iter().enumerate() {
-        let continues_a_char = byte & 0xC0 == 0x80;
-        let ends_a_line = byte == b'\n' || byte == b'\r' && bytes.get(from + at + 1) != Some(&b'\n');
-        mark.chars += u64::from(!continues_a_char);
-        mark.line_ends += u64::from(ends_a_line);
+    let part = &bytes[from..to];
+    // Plain counts, which the compiler turns into vector instructions.
+    let count = |counts: fn(u8) -> bool| part.iter().filter(|byte| counts(**byte)).count();
+    mark.chars += count(|byte| byte & 0xC0 != 0x80) as u64;
+    mark.line_ends += count(|byte| byte == b'\n') as u64;
+    if count(|byte| byte == b'\r') > 0 {
+        let lone = |(at, byte): (usize, &u8)| *byte == b'\r' && bytes.get(from + at + 1) != Some(&b'\n');
+        mark.line_ends += part.iter().enumerate().filter(|place| lone(*place)).count() as u64;
     }
     mark
 }

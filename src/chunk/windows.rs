@@ -156,6 +156,9 @@ impl<'a> Windows<'a> {
         if end - from <= chars {
             return None;
         }
+        if self.text.as_bytes()[from..from + chars].is_ascii() {
+            return Some(from + chars);
+        }
         self.text[from..end].char_indices().nth(chars).map(|(at, _)| from + at)
     }
 

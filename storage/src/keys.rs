@@ -97,6 +97,13 @@ pub(crate) fn vector(in_scope: &Scope, of_model: &str, input: &Hash) -> Vec<u8> 
     key
 }
 
+/// The row of a block of vectors.
+pub(crate) fn vector_block(in_scope: &Scope, of_model: &str, block: u64) -> Vec<u8> {
+    let mut key = model(in_scope, of_model);
+    key.extend_from_slice(&block.to_be_bytes());
+    key
+}
+
 /// The row of a position in the timeline: the complements of time and version, so that the newest sort first.
 pub(crate) fn timeline(in_scope: &Scope, at: TimelineKey) -> Vec<u8> {
     let mut key = with(in_scope, &(!ordered(at.ingested_at)).to_be_bytes());

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::{Outline, Piece, Stored, StoredBlob, StoredRecord, Vector, decode, encode};
+use super::{Outline, Piece, Stored, StoredBlob, StoredRecord, Vector, VectorBlock, VectorPlace, decode, encode};
 use crate::change::{Change, ChangeEntry};
 use crate::error::Error;
 use crate::id::{ChunkId, DocId, Hash, Revision, Scope, Seq, VersionId};
@@ -149,6 +149,10 @@ fn golden_documents_decode() {
 fn golden_others_decode() {
     check("seq-v1", &Seq(70_000));
     check("vector-v1", &Vector(vec![0.0, -1.5, f32::MIN_POSITIVE, f32::MAX]));
+    let vectors = [(Hash::of(b"1"), vec![0.0, -1.5]), (Hash::of(b"2"), vec![f32::MIN_POSITIVE, f32::MAX])];
+    let entries = vectors.iter().map(|(input, vector)| (input, vector.as_slice()));
+    check("vector-block-v1", &VectorBlock::of(2, entries));
+    check("vector-place-v1", &VectorPlace { block: (300 << 24) + 1, at: 300 });
     check(
         "changes-v1",
         &ChangeEntry {

@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     Piece = 13,
     Lease = 14,
     Outline = 15,
+    VectorBlock = 16,
+    VectorPlace = 17,
 }
 
 impl Kind {
@@ -58,6 +60,8 @@ impl Kind {
             Self::Piece => "blob piece",
             Self::Lease => "lease",
             Self::Outline => "outline",
+            Self::VectorBlock => "vector block",
+            Self::VectorPlace => "vector place",
         }
     }
 }

@@ -26,4 +26,4 @@ mod records;
 mod golden;
 
 pub(crate) use header::{Body, Stored, decode, encode};
-pub(crate) use records::{Outline, Piece, StoredBlob, StoredRecord, Vector};
+pub(crate) use records::{Outline, Piece, StoredBlob, StoredRecord, Vector, VectorBlock, VectorPlace};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::header::{BODY_BYTES_MAX, Kind, Stored};
 use crate::change::ChangeEntry;
 use crate::error::Error;
-use crate::id::Seq;
+use crate::id::{Hash, Seq};
 use crate::lease::LeaseValue;
 use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Section, Supersession, Version};
 
@@ -64,6 +64,9 @@ impl Plain for StoredBlob {
 impl Plain for LeaseValue {
     const KIND: Kind = Kind::Lease;
 }
+impl Plain for VectorPlace {
+    const KIND: Kind = Kind::VectorPlace;
+}
 impl Plain for Outline {
     const KIND: Kind = Kind::Outline;
 }
@@ -96,7 +99,7 @@ impl Stored for String {
     }
 }
 
-/// A vector: its numbers as little-endian `f32`, one after the other.
+/// A vector as it was stored before there were blocks: its numbers as little-endian `f32`, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Vector(pub(crate) Vec<f32>);
 
@@ -114,6 +117,86 @@ impl Stored for Vector {
             return Err(format!("{} bytes are no whole numbers", body.len()));
         }
         Ok(Self(numbers.iter().map(|x| f32::from_le_bytes(*x)).collect()))
+    }
+}
+
+/// Vectors of one model that one commit brought, in the order it named them.
+///
+/// Stored as the dimension (4 bytes, little endian), then for each vector the hash of its input (32 bytes) and its
+/// numbers as little-endian `f32`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct VectorBlock {
+    dim: usize,
+    entries: Vec<u8>,
+}
+
+/// Where the vector of an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct VectorPlace {
+    /// The block's number.
+    pub(crate) block: u64,
+    /// The vector's place in it, from 0.
+    pub(crate) at: u32,
+}
+
+impl VectorBlock {
+    /// Blocks are made this large at most, so that one fills its page in the file.
+    const BYTES_MAX: usize = 32 * 1024 - 256;
+
+    /// How many vectors of `dim` numbers a block takes, at least one.
+    pub(crate) fn capacity(dim: usize) -> usize {
+        (Self::BYTES_MAX / Self::entry_bytes(dim)).max(1)
+    }
+
+    /// A block of `vectors`, all of `dim` numbers.
+    pub(crate) fn of<'a>(dim: usize, vectors: impl Iterator<Item = (&'a Hash, &'a [f32])>) -> Self {
+        let mut entries = Vec::new();
+        for (input, vector) in vectors {
+            entries.extend_from_slice(&input.0);
+            entries.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        Self { dim, entries }
+    }
+
+    fn entry_bytes(dim: usize) -> usize {
+        size_of::<Hash>() + dim * size_of::<f32>()
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// How many vectors it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len() / Self::entry_bytes(self.dim)
+    }
+
+    /// The input and the vector at a place.
+    pub(crate) fn get(&self, at: u32) -> Option<(Hash, Vec<f32>)> {
+        let size = Self::entry_bytes(self.dim);
+        let start = (at as usize).checked_mul(size)?;
+        let (input, numbers) = self.entries.get(start..start.checked_add(size)?)?.split_first_chunk()?;
+        let numbers = numbers.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        Some((Hash(*input), numbers))
+    }
+}
+
+impl Stored for VectorBlock {
+    const KIND: Kind = Kind::VectorBlock;
+    const COMPRESS: bool = false;
+
+    fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
+        let dim = u32::try_from(self.dim).map_err(|_| Error::Invalid(format!("vectors of {} numbers", self.dim)))?;
+        Ok(Cow::Owned([&dim.to_le_bytes()[..], &self.entries].concat()))
+    }
+
+    fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
+        let (dim, entries) = body.split_first_chunk::<4>().ok_or("its body is cut short")?;
+        let dim = u32::from_le_bytes(*dim) as usize;
+        if !entries.len().is_multiple_of(Self::entry_bytes(dim)) {
+            return Err(format!("{} bytes are no vectors of {dim} numbers", entries.len()));
+        }
+        Ok(Self { dim, entries: entries.to_vec() })
     }
 }
 

@@ -162,7 +162,6 @@ fn apply(tables: &mut WriteTables<'_>, ops: Vec<Op>) -> Result<(), Error> {
     for op in ops {
         match op {
             Op::Put(table, key, value) => tables.put(table, &key, &value)?,
-            Op::PutIfAbsent(table, key, value) => tables.put_if_absent(table, &key, &value)?,
             Op::Remove(table, key) => tables.remove(table, &key)?,
             Op::RemovePrefix(table, prefix) => tables.remove_prefix(table, &prefix)?,
         }

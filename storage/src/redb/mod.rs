@@ -8,6 +8,7 @@ mod open;
 mod plan;
 mod snapshot;
 mod tables;
+mod upgrade;
 mod verify;
 
 use std::path::Path;

@@ -11,6 +11,7 @@ use super::commit::Queue;
 use super::file::OpenFile;
 use super::lock::{FolderLock, locked};
 use super::tables::{Definition, Table};
+use super::upgrade;
 use super::{Inner, RedbOptions, RedbStore, failed};
 use crate::codec;
 use crate::error::Error;
@@ -20,9 +21,9 @@ const MAIN_FILE: &str = "loom.redb";
 const BLOB_FILE: &str = "blobs.redb";
 
 /// The format version that this build writes.
-const NEWEST: u32 = 1;
+const NEWEST: u32 = 2;
 /// The upgrades: the first leads from version [`OLDEST`] to the next, and so on up to [`NEWEST`].
-const UPGRADES: &[Upgrade] = &[];
+const UPGRADES: &[Upgrade] = &[upgrade::vectors_into_blocks];
 const OLDEST: u32 = 1;
 const _: () = assert!(OLDEST as usize + UPGRADES.len() == NEWEST as usize, "an upgrade for each older version");
 

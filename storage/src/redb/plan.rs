@@ -8,7 +8,7 @@ use super::blob::BlobFile;
 use super::tables::{Table, WriteTables};
 use crate::batch::{Batch, Committed, CommittedVersion, NewVersion, Precondition, RecordWrite, Write};
 use crate::change::{Change, ChangeEntry};
-use crate::codec::{self, Body, Outline, Stored, StoredRecord, Vector};
+use crate::codec::{self, Body, Outline, Stored, StoredRecord, VectorBlock, VectorPlace};
 use crate::error::Error;
 use crate::id::{ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::record::{
@@ -20,7 +20,6 @@ use crate::{keys, validate};
 /// One write to a table of the main file.
 pub(super) enum Op {
     Put(Table, Vec<u8>, Vec<u8>),
-    PutIfAbsent(Table, Vec<u8>, Vec<u8>),
     Remove(Table, Vec<u8>),
     RemovePrefix(Table, Vec<u8>),
 }
@@ -96,6 +95,9 @@ pub(super) fn plan(
         namespaces: BTreeMap::new(),
         changes: BTreeMap::new(),
         dimensions: HashMap::new(),
+        dropped: HashSet::new(),
+        placed: HashSet::new(),
+        vector_blocks: 0,
         chunks: 0,
         committed: Vec::new(),
     };
@@ -119,6 +121,12 @@ struct Planner<'a, 'txn> {
     changes: BTreeMap<&'a Scope, Vec<Change>>,
     /// Of the models that the batch touches; `None` when no vector of it is left.
     dimensions: HashMap<(&'a Scope, &'a str), Option<usize>>,
+    /// The models whose vectors the batch has dropped so far.
+    dropped: HashSet<(&'a Scope, &'a str)>,
+    /// The inputs whose vectors the batch stores so far, by their keys.
+    placed: HashSet<Vec<u8>>,
+    /// Blocks of vectors created so far.
+    vector_blocks: u64,
     /// Chunks created so far.
     chunks: u64,
     committed: Vec<CommittedVersion>,
@@ -167,7 +175,12 @@ impl<'a> Planner<'a, '_> {
             Write::DropVectors { scope, model } => {
                 self.touch(scope)?;
                 self.dimensions.insert((scope, model.as_str()), None);
-                self.ops.push(Op::RemovePrefix(Table::Vectors, keys::model(scope, model)));
+                self.dropped.insert((scope, model.as_str()));
+                let of_model = keys::model(scope, model);
+                self.placed.retain(|key| !key.starts_with(&of_model));
+                for table in [Table::VectorBlocks, Table::VectorPlaces] {
+                    self.ops.push(Op::RemovePrefix(table, of_model.clone()));
+                }
                 Ok(())
             }
             Write::SwitchModel { scope, model } => {
@@ -268,11 +281,25 @@ impl<'a> Planner<'a, '_> {
                 first.len()
             )));
         }
-        self.dimensions.insert((scope, model), Some(first.len()));
+        let dim = first.len();
+        self.dimensions.insert((scope, model), Some(dim));
+        let mut missing = Vec::new();
         for (input, vector) in vectors {
             let key = keys::vector(scope, model, input);
-            let value = codec::encode(&key, &Vector(vector.clone()))?;
-            self.ops.push(Op::PutIfAbsent(Table::Vectors, key, value));
+            let is_kept = !self.dropped.contains(&(scope, model)) && self.tables.contains(Table::VectorPlaces, &key)?;
+            if !is_kept && self.placed.insert(key.clone()) {
+                missing.push((key, input, vector));
+            }
+        }
+        for vectors in missing.chunks(VectorBlock::capacity(dim)) {
+            let block = VersionId::new(self.seq, self.vector_blocks).0;
+            self.vector_blocks += 1;
+            let key = keys::vector_block(scope, model, block);
+            let entries = vectors.iter().map(|(_, input, vector)| (*input, vector.as_slice()));
+            self.put(Table::VectorBlocks, key, &VectorBlock::of(dim, entries))?;
+            for (at, (key, _, _)) in (0..).zip(vectors) {
+                self.put(Table::VectorPlaces, key.clone(), &VectorPlace { block, at })?;
+            }
         }
         Ok(())
     }
@@ -283,8 +310,8 @@ impl<'a> Planner<'a, '_> {
             return Ok(*known);
         }
         let mut found = None;
-        self.tables.walk(Table::Vectors, &keys::model(scope, model), None, &mut |key, value| {
-            found = Some(codec::decode::<Vector>(key, value)?.0.len());
+        self.tables.walk(Table::VectorBlocks, &keys::model(scope, model), None, &mut |key, value| {
+            found = Some(codec::decode::<VectorBlock>(key, value)?.dim());
             Ok(false)
         })?;
         Ok(found)

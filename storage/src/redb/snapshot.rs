@@ -9,7 +9,7 @@ use super::open::SEQ_KEY;
 use super::tables::{ReadTables, Table};
 use super::{Inner, failed};
 use crate::change::ChangeEntry;
-use crate::codec::{self, Outline, StoredRecord, Vector};
+use crate::codec::{self, Outline, StoredRecord, VectorBlock, VectorPlace};
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::keys;
@@ -154,12 +154,27 @@ impl Snapshot for RedbSnapshot {
     }
 
     fn vector(&self, scope: &Scope, model: &str, input: &Hash) -> Result<Option<Vec<f32>>, Error> {
-        let found: Option<Vector> = self.tables.get(Table::Vectors, &keys::vector(scope, model, input))?;
-        Ok(found.map(|vector| vector.0))
+        Ok(self.vectors(scope, model, std::slice::from_ref(input))?.pop().flatten())
     }
 
     fn vectors(&self, scope: &Scope, model: &str, inputs: &[Hash]) -> Result<Vec<Option<Vec<f32>>>, Error> {
-        inputs.iter().map(|input| self.vector(scope, model, input)).collect()
+        // Inputs that were embedded together are asked for together.
+        let mut last: Option<(u64, VectorBlock)> = None;
+        let mut vectors = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let key = keys::vector(scope, model, input);
+            let Some(place) = self.tables.get::<VectorPlace>(Table::VectorPlaces, &key)? else {
+                vectors.push(None);
+                continue;
+            };
+            if last.as_ref().is_none_or(|(number, _)| *number != place.block) {
+                let block = self.tables.get(Table::VectorBlocks, &keys::vector_block(scope, model, place.block))?;
+                last = Some((place.block, block.ok_or_else(|| misplaced(&key))?));
+            }
+            let found = last.as_ref().and_then(|(_, block)| block.get(place.at)).filter(|(of, _)| of == input);
+            vectors.push(Some(found.ok_or_else(|| misplaced(&key))?.1));
+        }
+        Ok(vectors)
     }
 
     fn changes(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<ChangeEntry>, Error> {
@@ -191,6 +206,14 @@ fn dangling(row: &[u8]) -> Error {
         what: "index row",
         key: keys::printable(row),
         detail: "it does not agree with the version that it names".into(),
+    }
+}
+
+fn misplaced(place: &[u8]) -> Error {
+    Error::Corrupt {
+        what: "vector place",
+        key: keys::printable(place),
+        detail: "its block is missing or holds another vector there".into(),
     }
 }
 

@@ -32,7 +32,8 @@ pub(super) enum Table {
     Content,
     ChunkContent,
     Chunks,
-    Vectors,
+    VectorBlocks,
+    VectorPlaces,
     Supersessions,
     Changes,
     Blobs,
@@ -40,7 +41,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Meta,
         Self::Namespaces,
         Self::Heads,
@@ -54,7 +55,8 @@ impl Table {
         Self::Content,
         Self::ChunkContent,
         Self::Chunks,
-        Self::Vectors,
+        Self::VectorBlocks,
+        Self::VectorPlaces,
         Self::Supersessions,
         Self::Changes,
         Self::Blobs,
@@ -76,7 +78,8 @@ impl Table {
             Self::Content => "content",
             Self::ChunkContent => "chunk_content",
             Self::Chunks => "chunks",
-            Self::Vectors => "vectors",
+            Self::VectorBlocks => "vector_blocks",
+            Self::VectorPlaces => "vector_places",
             Self::Supersessions => "supersessions",
             Self::Changes => "changes",
             Self::Blobs => "blobs",
@@ -203,16 +206,12 @@ impl<'txn> WriteTables<'txn> {
         walk(self.table(table)?, prefix, after, each)
     }
 
-    pub(super) fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        self.table(table)?.insert(key, value).map_err(failed)?;
-        Ok(())
+    pub(super) fn contains(&mut self, table: Table, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.table(table)?.get(key).map_err(failed)?.is_some())
     }
 
-    pub(super) fn put_if_absent(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        let open = self.table(table)?;
-        if open.get(key).map_err(failed)?.is_none() {
-            open.insert(key, value).map_err(failed)?;
-        }
+    pub(super) fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.table(table)?.insert(key, value).map_err(failed)?;
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::plan::{content_rows, served_rows, timeline_key};
 use super::snapshot::RedbSnapshot;
 use super::tables::Table;
 use crate::change::ChangeEntry;
-use crate::codec::{self, Stored, StoredBlob, StoredRecord, Vector};
+use crate::codec::{self, Stored, StoredBlob, StoredRecord};
 use crate::error::Error;
 use crate::id::{Hash, Revision, Scope, Seq};
 use crate::keys;
@@ -280,20 +280,7 @@ impl Check<'_> {
             }
             Ok(())
         })?;
-        let mut model: Option<(Vec<u8>, usize)> = None;
-        self.each(Table::Vectors, &[], |check, key, Vector(vector)| {
-            let of = &key[..key.len().saturating_sub(size_of::<Hash>())];
-            if let Some((current, dimension)) = &model
-                && current == of
-            {
-                if *dimension != vector.len() {
-                    check.fault(format!("vector {} is not of its model's dimension", keys::printable(key)));
-                }
-            } else {
-                model = Some((of.to_vec(), vector.len()));
-            }
-            Ok(())
-        })?;
+        self.vectors()?;
         self.blobs(inner)
     }
 
@@ -325,6 +312,8 @@ impl Check<'_> {
         self.unless_damaged(walked).map(|_| ())
     }
 }
+
+mod vectors;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,120 @@
+//! The steps from one format version to the next.
+
+use std::collections::BTreeMap;
+
+use redb::{ReadableTable, WriteTransaction};
+
+use super::failed;
+use super::tables::{Definition, Table};
+use crate::codec::{self, Vector, VectorBlock, VectorPlace};
+use crate::error::Error;
+use crate::id::Hash;
+use crate::keys;
+
+/// The table of version 1: one vector a row, under scope, model and the hash of its input.
+const VECTORS: Definition = Definition::new("vectors");
+
+/// From 1 to 2: the vectors of a model share rows that fill their pages, found by a row for each.
+pub(super) fn vectors_into_blocks(transaction: &WriteTransaction) -> Result<(), Error> {
+    let is_main = transaction.list_tables().map_err(failed)?.any(|table| redb::TableHandle::name(&table) == "vectors");
+    if !is_main {
+        return Ok(());
+    }
+    {
+        let vectors = transaction.open_table(VECTORS).map_err(failed)?;
+        let mut blocks = transaction.open_table(Table::VectorBlocks.definition()).map_err(failed)?;
+        let mut places = transaction.open_table(Table::VectorPlaces.definition()).map_err(failed)?;
+        let mut next: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        let mut write = |model: &[u8], vectors: &[(Hash, Vec<f32>)]| -> Result<(), Error> {
+            let Some((_, first)) = vectors.first() else { return Ok(()) };
+            let number = next.entry(model.to_vec()).or_default();
+            let key = [model, &number.to_be_bytes()].concat();
+            let entries = vectors.iter().map(|(input, vector)| (input, vector.as_slice()));
+            let block = codec::encode(&key, &VectorBlock::of(first.len(), entries))?;
+            blocks.insert(key.as_slice(), block.as_slice()).map_err(failed)?;
+            for (at, (input, _)) in (0..).zip(vectors) {
+                let key = [model, &input.0].concat();
+                let place = codec::encode(&key, &VectorPlace { block: *number, at })?;
+                places.insert(key.as_slice(), place.as_slice()).map_err(failed)?;
+            }
+            *number += 1;
+            Ok(())
+        };
+        let mut model: Vec<u8> = Vec::new();
+        let mut gathered: Vec<(Hash, Vec<f32>)> = Vec::new();
+        for row in vectors.iter().map_err(failed)? {
+            let (key, value) = row.map_err(failed)?;
+            let key = key.value();
+            let Some((of, input)) = key.split_last_chunk::<{ size_of::<Hash>() }>() else {
+                let detail = "its key is too short".into();
+                return Err(Error::Corrupt { what: "vector", key: keys::printable(key), detail });
+            };
+            let Vector(vector) = codec::decode(key, value.value())?;
+            let full = gathered.first().is_some_and(|(_, first)| gathered.len() == VectorBlock::capacity(first.len()));
+            if full || of != model {
+                write(&model, &gathered)?;
+                gathered.clear();
+                model = of.to_vec();
+            }
+            gathered.push((Hash(*input), vector));
+        }
+        write(&model, &gathered)?;
+    }
+    transaction.delete_table(VECTORS).map_err(failed)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use redb::{Database, ReadableDatabase as _};
+
+    use super::*;
+    use crate::{RedbOptions, RedbStore, Scope, Store as _};
+
+    #[test]
+    fn a_folder_of_version_1_keeps_its_vectors() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        drop(RedbStore::open(folder.path(), &RedbOptions::default()).expect("it is made"));
+        let scope = Scope::new("org", "notes");
+        let vector = |number: u16| vec![f32::from(number), 1.0];
+        let input = |number: u16| Hash::of(&number.to_be_bytes());
+        let models: [(&str, std::ops::Range<u16>); 2] = [("a", 0..1000), ("b", 500..501)];
+        {
+            let file = Database::open(folder.path().join("loom.redb")).expect("the file");
+            let transaction = file.begin_write().expect("a transaction");
+            for table in [Table::VectorBlocks, Table::VectorPlaces] {
+                transaction.delete_table(table.definition()).expect("it was there");
+            }
+            {
+                let mut meta = transaction.open_table(Table::Meta.definition()).expect("a table");
+                meta.insert(b"format".as_slice(), 1_u32.to_be_bytes().as_slice()).expect("it is written");
+                let mut vectors = transaction.open_table(VECTORS).expect("a table");
+                for (model, numbers) in &models {
+                    for number in numbers.clone() {
+                        let key = keys::vector(&scope, model, &input(number));
+                        let value = codec::encode(&key, &Vector(vector(number))).expect("it encodes");
+                        vectors.insert(key.as_slice(), value.as_slice()).expect("it is written");
+                    }
+                }
+            }
+            transaction.commit().expect("it commits");
+        }
+        let store = RedbStore::open(folder.path(), &RedbOptions::default()).expect("it is upgraded");
+        let snapshot = store.snapshot().expect("a snapshot");
+        for (model, numbers) in &models {
+            for number in 0..1000 {
+                let expected = numbers.contains(&number).then(|| vector(number));
+                assert_eq!(snapshot.vector(&scope, model, &input(number)).expect("it is read"), expected);
+            }
+        }
+        drop(snapshot);
+        let mut faults = Vec::new();
+        store.verify(true, &mut |fault| faults.push(fault)).expect("it is verified");
+        assert_eq!(faults, Vec::<String>::new());
+        drop(store);
+        let file = Database::open(folder.path().join("loom.redb")).expect("the file");
+        let transaction = file.begin_read().expect("a transaction");
+        let mut tables = transaction.list_tables().expect("tables");
+        assert!(!tables.any(|table| redb::TableHandle::name(&table) == "vectors"));
+    }
+}
