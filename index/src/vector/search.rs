@@ -2,14 +2,14 @@
 
 use loom_storage::ChunkId;
 
+use super::fixed::{cosine, unit};
 use super::graph::Hnsw;
-use super::rows::{cosine, unit};
 use super::scan::{Best, scan_from, scan_list};
 use super::{VectorIndex, failed};
 use crate::{Error, Selection};
 
 /// How many candidates a graph search weighs, at least, and how many for each hit wanted.
-const CANDIDATES_MIN: usize = 200;
+const CANDIDATES_MIN: usize = 256;
 const CANDIDATES_PER_HIT: usize = 4;
 
 /// A chunk and how similar it is to the query.
@@ -54,7 +54,7 @@ impl VectorIndex {
         chunks.iter().map(one).collect()
     }
 
-    fn scan(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Vec<VectorHit> {
+    fn scan(&self, query: &[i16], k: usize, selection: Option<&Selection>) -> Vec<VectorHit> {
         let rows = self.table.rows();
         let best = match selection {
             Some(selection) => scan_list(rows, &self.table.live_rows(selection), query, Best::new(k)),
@@ -77,20 +77,44 @@ impl VectorIndex {
         (!listed && graph_cost < selected).then_some(candidates)
     }
 
+    /// How many candidates hold `candidates` that are accepted, were those spread evenly; `None` when most are refused,
+    /// so that the graph had better ask for each one.
+    fn candidates_with_refused(&self, graph: &Hnsw, candidates: usize, selection: Option<&Selection>) -> Option<usize> {
+        let live = self.table.live();
+        let accepted = selection.map_or(live, |selection| live.min(selection.len() as u64)).min(graph.rows().into());
+        let rows = u64::from(graph.rows());
+        (accepted >= rows / 2).then(|| {
+            candidates
+                .saturating_mul(2)
+                .min(usize::try_from(candidates as u64 * rows / accepted.max(1)).unwrap_or(candidates))
+        })
+    }
+
     /// The graph's hits and those of the rows newer than it; `None` when the graph failed or found too few.
     fn search_graph(
         &self,
         graph: &Hnsw,
-        query: &[f32],
+        query: &[i16],
         k: usize,
         candidates: usize,
         selection: Option<&Selection>,
     ) -> Option<Vec<VectorHit>> {
         let rows = self.table.rows();
         let accepts = |row| self.table.accepts(row, selection);
-        let found = match graph.search(query, candidates, accepts) {
+        let search = || {
+            if let Some(more) = self.candidates_with_refused(graph, candidates, selection) {
+                let mut found = graph.search(query, more, None)?;
+                found.retain(|&row| accepts(row));
+                if found.len() >= candidates / 2 {
+                    return Ok(found);
+                }
+            }
+            graph.search(query, candidates, Some(&accepts))
+        };
+        let found = match search() {
             Ok(found) => found,
             Err(error) => {
+                let error: Error = error;
                 tracing::warn!(%error, "the graph failed; all rows are scanned instead");
                 return None;
             }

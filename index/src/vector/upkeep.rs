@@ -122,7 +122,7 @@ impl GraphJob {
         let planned = self.rows.len();
         let extended = match self.start {
             Start::Present(ref graph) => Some(graph.copy()?),
-            Start::Saved(ref folder, ref saved) => match Hnsw::read(folder, saved) {
+            Start::Saved(ref folder, ref saved) => match Hnsw::read(folder, saved, &self.rows) {
                 Ok(graph) => Some(graph),
                 Err(error) => {
                     tracing::warn!(%error, "the vector graph cannot be read and is built again");
