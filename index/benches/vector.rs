@@ -103,11 +103,11 @@ fn ours(folder: &Path, vectors: &Vectors, queries: &Vectors, truth: &Found) -> O
     Ok(index)
 }
 
-/// Raw usearch over the same vectors as floats, everything at its default.
+/// Raw usearch over the same unit vectors as floats, all but the measure (the cheapest that fits) at its default.
 fn raw(vectors: &Vectors, queries: &Vectors, truth: &Found) -> Outcome<Index> {
     let options = IndexOptions {
         dimensions: DIM,
-        metric: MetricKind::Cos,
+        metric: MetricKind::IP,
         quantization: ScalarKind::F32,
         connectivity: 0,
         expansion_add: 0,
@@ -255,7 +255,7 @@ fn made_up(rows: usize) -> (Vectors, Vectors) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         f32::from(u16::try_from(state >> 48).unwrap_or_default()) / 32_768.0 - 1.0
     };
-    let centres: Vectors = (0..rows / 50 + 1).map(|_| (0..DIM).map(|_| random()).collect()).collect();
+    let centres: Vectors = (0..=rows / 50).map(|_| (0..DIM).map(|_| random()).collect()).collect();
     let mut near = |at: usize, spread: f32| -> Vec<f32> {
         scaled(&centres[at % centres.len()].iter().map(|value| value + spread * random()).collect::<Vec<_>>())
     };
@@ -332,8 +332,8 @@ impl Table {
 
     fn piece(&self, word: &str, at: usize) -> Option<(usize, usize)> {
         let mark = if at == 0 { "" } else { "##" };
-        let ends = (at + 1..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
-        ends.filter_map(|end| Some((*self.pieces.get(&format!("{mark}{}", &word[at..end]))?, end))).next()
+        let mut ends = (at + 1..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
+        ends.find_map(|end| Some((*self.pieces.get(&format!("{mark}{}", &word[at..end]))?, end)))
     }
 }
 

@@ -10,7 +10,7 @@ use super::fixed::cosine;
 use super::rows::Rows;
 use super::search::VectorHit;
 
-/// How many values are compared before a second core pays: about four milliseconds of one.
+/// How many values are compared before a second core pays: about two milliseconds of one.
 const PARALLEL_VALUES_MIN: usize = 1 << 23;
 /// How many listed rows one core takes at a time.
 const PIECE_ROWS: usize = 4096;

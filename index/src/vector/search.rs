@@ -23,7 +23,7 @@ pub struct VectorHit {
 
 impl VectorIndex {
     /// The `k` chunks most similar to `query`, the best first, ties by the smaller id; only chunks in `selection`, if
-    /// there is one. Without a graph, or when the selection is small, that is exact; with one, about one in a hundred
+    /// there is one. Without a graph, or when the selection is small, that is exact; with one, about one in two hundred
     /// of the best is missed. A query that is zero or not finite is similar to nothing and has no hits.
     pub fn search(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Result<Vec<VectorHit>, Error> {
         let dim = self.table.rows().dim();
@@ -77,19 +77,6 @@ impl VectorIndex {
         (!listed && graph_cost < selected).then_some(candidates)
     }
 
-    /// How many candidates hold `candidates` that are accepted, were those spread evenly; `None` when most are refused,
-    /// so that the graph had better ask for each one.
-    fn candidates_with_refused(&self, graph: &Hnsw, candidates: usize, selection: Option<&Selection>) -> Option<usize> {
-        let live = self.table.live();
-        let accepted = selection.map_or(live, |selection| live.min(selection.len() as u64)).min(graph.rows().into());
-        let rows = u64::from(graph.rows());
-        (accepted >= rows / 2).then(|| {
-            candidates
-                .saturating_mul(2)
-                .min(usize::try_from(candidates as u64 * rows / accepted.max(1)).unwrap_or(candidates))
-        })
-    }
-
     /// The graph's hits and those of the rows newer than it; `None` when the graph failed or found too few.
     fn search_graph(
         &self,
@@ -101,20 +88,9 @@ impl VectorIndex {
     ) -> Option<Vec<VectorHit>> {
         let rows = self.table.rows();
         let accepts = |row| self.table.accepts(row, selection);
-        let search = || {
-            if let Some(more) = self.candidates_with_refused(graph, candidates, selection) {
-                let mut found = graph.search(query, more, None)?;
-                found.retain(|&row| accepts(row));
-                if found.len() >= candidates / 2 {
-                    return Ok(found);
-                }
-            }
-            graph.search(query, candidates, Some(&accepts))
-        };
-        let found = match search() {
+        let found = match self.search_accepted(graph, query, candidates, selection, &accepts) {
             Ok(found) => found,
             Err(error) => {
-                let error: Error = error;
                 tracing::warn!(%error, "the graph failed; all rows are scanned instead");
                 return None;
             }
@@ -122,5 +98,28 @@ impl VectorIndex {
         let best = scan_list(rows, &found, query, Best::new(k));
         let best = scan_from(rows, graph.rows(), query, best, accepts);
         (best.len() == k).then(|| best.into_hits())
+    }
+
+    /// About `candidates` rows of the graph that `accepts` allows. Where it allows most, asking it only of what was found
+    /// is quicker than from inside the graph, unless just those near the query are refused.
+    fn search_accepted(
+        &self,
+        graph: &Hnsw,
+        query: &[i16],
+        candidates: usize,
+        selection: Option<&Selection>,
+        accepts: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<u32>, Error> {
+        let rows = graph.rows() as usize;
+        let live = usize::try_from(self.table.live()).unwrap_or(usize::MAX);
+        let accepted = selection.map_or(live, |selection| live.min(selection.len())).min(rows);
+        if accepted > rows / 2 {
+            let mut found = graph.search(query, candidates.saturating_mul(rows) / accepted, None)?;
+            found.retain(|&row| accepts(row));
+            if found.len() >= candidates / 2 {
+                return Ok(found);
+            }
+        }
+        graph.search(query, candidates, Some(accepts))
     }
 }

@@ -116,7 +116,7 @@ impl VectorIndex {
 }
 
 impl GraphJob {
-    /// Does the work: about a millisecond of one core for each row that is new to the graph. `None` when `stop` was
+    /// Does the work: about a third of a millisecond of one core for each row that is new to the graph. `None` when `stop` was
     /// set meanwhile. On an error the index is as it was, and the same job will be planned again.
     pub fn run(self, stop: &AtomicBool) -> Result<Option<Graph>, Error> {
         let planned = self.rows.len();
