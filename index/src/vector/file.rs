@@ -1,8 +1,9 @@
 //! The envelope of every file here: written once, checked before a byte of it is used.
 //!
-//! A file is a header, its parts, a table of the parts' lengths and SHA-256s, and the SHA-256 of header and table. A
+//! A file is a header, its parts, a table of the parts' lengths and CRC-32s, and the SHA-256 of header and table. A
 //! part is checked when it is read, so that the parts of a large file are read and checked in parallel. The last hash
-//! is the identity of the file: the manifest names it.
+//! is the identity of the file: the manifest names it. A CRC finds accidents; what a reader makes of a part must be
+//! safe for any bytes.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,9 +17,9 @@ use crate::Error;
 
 const MAGIC: &[u8; 8] = b"loomvec\n";
 /// Changes with every change of a byte's meaning in any of the files.
-const VERSION: u32 = 1;
-/// Length and hash of a part.
-const ENTRY_BYTES: u64 = 8 + 32;
+const VERSION: u32 = 2;
+/// Length and checksum of a part.
+const ENTRY_BYTES: u64 = 8 + 4;
 /// The number of parts and the hash of the file.
 const TAIL_BYTES: u64 = 4 + 32;
 /// What a file is called until it is whole.
@@ -96,7 +97,7 @@ impl Folder {
         for part in parts {
             file.write_all(&part)?;
             table.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            table.extend_from_slice(&Hash::of(&part).0);
+            table.extend_from_slice(&crc32fast::hash(&part).to_le_bytes());
             count += 1;
         }
         table.extend_from_slice(&count.to_le_bytes());
@@ -131,7 +132,7 @@ struct Part {
     /// Where in the file it starts.
     start: u64,
     bytes: usize,
-    hash: Hash,
+    crc: u32,
 }
 
 impl Reader {
@@ -167,7 +168,7 @@ impl Reader {
             file.read_exact(buffer)
         });
         read.map_err(|error| read_failed(&self.path, &error))?;
-        if Hash::of(buffer) != part.hash {
+        if crc32fast::hash(buffer) != part.crc {
             return Err(damaged(format!("part {number} of {} is damaged", self.path.display())));
         }
         Ok(())
@@ -200,9 +201,9 @@ impl Reader {
         let mut entries = table.as_slice();
         for _ in 0..count {
             let length = u64::from_le_bytes(read_array(&mut entries)?);
-            let hash = Hash(read_array(&mut entries)?);
+            let crc = u32::from_le_bytes(read_array(&mut entries)?);
             let Ok(bytes) = usize::try_from(length) else { return Ok(None) };
-            parts.push(Part { start: at, bytes, hash });
+            parts.push(Part { start: at, bytes, crc });
             at = at.saturating_add(length);
         }
         Ok((at == table_at).then_some((parts, identity_found)))

@@ -6,9 +6,12 @@
 //! depends on the path that found it. Rows newer than the graph are scanned. Everything slow (building a graph,
 //! writing files) is a job taken from the index, run without it, and installed.
 
+mod dot;
 mod file;
+mod fixed;
 mod flush;
 mod graph;
+mod links;
 mod lookup;
 mod manifest;
 mod open;

@@ -32,7 +32,7 @@ pub(super) fn open(path: &Path, model: &str, dim: usize) -> Result<(Folder, Tabl
 }
 
 /// The bytes of consecutive rows of one block, as a part of a file: the ids, then the values, little endian.
-pub(super) fn encode_part(ids: &[u64], values: &[f32]) -> Vec<u8> {
+pub(super) fn encode_part(ids: &[u64], values: &[i16]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of_val(ids) + size_of_val(values));
     bytes.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
     bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
@@ -40,13 +40,13 @@ pub(super) fn encode_part(ids: &[u64], values: &[f32]) -> Vec<u8> {
 }
 
 fn decode_part(bytes: &[u8], dim: usize) -> Option<Block> {
-    let row_bytes = size_of::<u64>() + dim * size_of::<f32>();
+    let row_bytes = size_of::<u64>() + dim * size_of::<i16>();
     if !bytes.len().is_multiple_of(row_bytes) {
         return None;
     }
     let (ids, values) = bytes.split_at(bytes.len() / row_bytes * size_of::<u64>());
     let ids = ids.as_chunks().0.iter().map(|&id| u64::from_le_bytes(id)).collect();
-    let values: Vec<f32> = values.as_chunks().0.iter().map(|&value| f32::from_le_bytes(value)).collect();
+    let values = values.as_chunks().0.iter().map(|&value| i16::from_le_bytes(value)).collect();
     Some(Block { ids, values })
 }
 

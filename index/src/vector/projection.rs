@@ -14,19 +14,19 @@ use crate::{ChunkRange, Error};
 /// When the index reorganises itself, and when a search uses the graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// From how many live rows on a graph is built. Default 20,000, where a scan takes one to two milliseconds.
+    /// From how many live rows on a graph is built. Default 20,000, where a scan takes about a millisecond.
     pub graph_rows_min: u32,
     /// From which share of removed rows on, in 0..=1, the rows are compacted. Default 0.3.
     pub removed_share_max: f64,
     /// Up to how many selected chunks a search scans just those: exact, in about a millisecond. Default 10,000.
     pub listed_rows_max: u64,
-    /// How many rows are scanned in the time in which the graph weighs one candidate. Default 80.
+    /// How many rows are scanned in the time in which the graph weighs one candidate. Default 40.
     pub rows_per_candidate: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { graph_rows_min: 20_000, removed_share_max: 0.3, listed_rows_max: 10_000, rows_per_candidate: 80 }
+        Self { graph_rows_min: 20_000, removed_share_max: 0.3, listed_rows_max: 10_000, rows_per_candidate: 40 }
     }
 }
 

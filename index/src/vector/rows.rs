@@ -12,8 +12,8 @@ const BLOCK_BYTES_MAX: usize = 1 << 20;
 pub(super) struct Block {
     /// The chunk of each row.
     pub ids: Vec<u64>,
-    /// The unit vector of each row, one after the other.
-    pub values: Vec<f32>,
+    /// The vector of each row as [`super::fixed::unit`] makes it, one after the other.
+    pub values: Vec<i16>,
 }
 
 /// All rows. A clone is a snapshot that shares the blocks; only the last, if it is not full, is copied when it grows.
@@ -29,7 +29,7 @@ pub(super) struct Rows {
 impl Rows {
     /// No rows, of `dim` values each.
     pub fn new(dim: usize) -> Self {
-        let block_bits = (BLOCK_BYTES_MAX / (dim * size_of::<f32>())).max(1).ilog2();
+        let block_bits = (BLOCK_BYTES_MAX / (dim * size_of::<i16>())).max(1).ilog2();
         Self { dim, block_bits, blocks: Vec::new(), len: 0 }
     }
 
@@ -49,7 +49,7 @@ impl Rows {
     }
 
     /// Appends a row. `false`, and nothing happened, when no row number is left.
-    pub fn push(&mut self, chunk: ChunkId, unit: &[f32]) -> bool {
+    pub fn push(&mut self, chunk: ChunkId, unit: &[i16]) -> bool {
         debug_assert_eq!(unit.len(), self.dim);
         let Some(len) = self.len.checked_add(1) else { return false };
         if self.len.is_multiple_of(self.block_rows()) {
@@ -89,7 +89,7 @@ impl Rows {
     }
 
     /// The vector of `row`; `None` when there is no such row.
-    pub fn vector(&self, row: u32) -> Option<&[f32]> {
+    pub fn vector(&self, row: u32) -> Option<&[i16]> {
         let block = self.blocks.get((row >> self.block_bits) as usize)?;
         let start = (row & (self.block_rows() - 1)) as usize * self.dim;
         block.values.get(start..start + self.dim)
@@ -101,7 +101,7 @@ impl Rows {
     }
 
     /// The runs of rows from `first` on that lie in one block each: number of the first row, ids, values.
-    pub fn runs(&self, first: u32) -> impl Iterator<Item = (u32, &[u64], &[f32])> {
+    pub fn runs(&self, first: u32) -> impl Iterator<Item = (u32, &[u64], &[i16])> {
         let skipped = (first >> self.block_bits) as usize;
         self.blocks.iter().enumerate().skip(skipped).filter_map(move |(number, block)| {
             let start = u32::try_from(number).expect("row numbers are 32 bits") << self.block_bits;
@@ -112,63 +112,23 @@ impl Rows {
     }
 }
 
-/// `vector` at length 1; `None` when it has no direction: it is zero or not finite.
-pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
-    // Squares of the smallest and of the largest f32 neither vanish nor overflow in f64.
-    let norm = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
-    if !norm.is_finite() || norm == 0.0 {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "a value of at most 1 is rounded to f32")]
-    let scaled = vector.iter().map(|&value| (f64::from(value) / norm) as f32).collect();
-    Some(scaled)
-}
-
-/// The cosine of two unit vectors of one length, in -1..=1; always summed in the same order.
-pub(super) fn cosine(left: &[f32], right: &[f32]) -> f32 {
-    // Sixteen independent sums: the compiler keeps them in vector registers, and no addition waits for the last.
-    const LANES: usize = 16;
-    let mut sums = [0.0_f32; LANES];
-    let (left_lanes, left_rest) = left.as_chunks::<LANES>();
-    let (right_lanes, right_rest) = right.as_chunks::<LANES>();
-    for (left, right) in left_lanes.iter().zip(right_lanes) {
-        for lane in 0..LANES {
-            sums[lane] += left[lane] * right[lane];
-        }
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    // Adding zero turns -0 into 0, so that equal cosines are equal in every order.
-    (sums.iter().sum::<f32>() + rest).clamp(-1.0, 1.0) + 0.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_vectors_with_a_direction_have_a_unit_vector() {
-        assert_eq!(unit(&[0.0, -0.0]), None);
-        assert_eq!(unit(&[1.0, f32::NAN]), None);
-        assert_eq!(unit(&[f32::NEG_INFINITY, 1.0]), None);
-        for extreme in [f32::MAX, f32::from_bits(1)] {
-            let scaled = unit(&[extreme, -extreme]).expect("finite and not zero");
-            assert!((cosine(&scaled, &scaled) - 1.0).abs() < 1e-6, "{extreme}");
-        }
-    }
 
     #[test]
     fn a_snapshot_keeps_its_rows_while_the_original_grows() {
         let mut rows = Rows::new(4096);
         let block = u64::from(rows.block_rows());
         for id in 0..block + 3 {
-            assert!(rows.push(ChunkId(id), &vec![0.5; 4096]));
+            assert!(rows.push(ChunkId(id), &vec![500; 4096]));
         }
         let snapshot = rows.clone();
-        assert!(rows.push(ChunkId(999), &vec![0.25; 4096]));
+        assert!(rows.push(ChunkId(999), &vec![250; 4096]));
         assert_eq!(u64::from(snapshot.len()), block + 3);
         assert_eq!(snapshot.chunk(snapshot.len()), None);
         assert_eq!(rows.chunk(snapshot.len()), Some(ChunkId(999)));
-        assert_eq!(rows.vector(snapshot.len()).map(|vector| vector[0].to_bits()), Some(0.25_f32.to_bits()));
+        assert_eq!(rows.vector(snapshot.len()).map(|vector| vector[0]), Some(250));
         let runs: Vec<(u32, usize)> = rows.runs(2).map(|(first, ids, _)| (first, ids.len())).collect();
         assert_eq!(runs, [(2, rows.block_rows() as usize - 2), (rows.block_rows(), 4)]);
     }

@@ -6,10 +6,11 @@ use std::collections::BinaryHeap;
 use loom_storage::ChunkId;
 use rayon::prelude::*;
 
-use super::rows::{Rows, cosine};
+use super::fixed::cosine;
+use super::rows::Rows;
 use super::search::VectorHit;
 
-/// How many values are compared before a second core pays: about four milliseconds of one.
+/// How many values are compared before a second core pays: about two milliseconds of one.
 const PARALLEL_VALUES_MIN: usize = 1 << 23;
 /// How many listed rows one core takes at a time.
 const PIECE_ROWS: usize = 4096;
@@ -63,11 +64,11 @@ impl Best {
 pub(super) fn scan_from(
     rows: &Rows,
     first: u32,
-    query: &[f32],
+    query: &[i16],
     best: Best,
     accepts: impl Fn(u32) -> bool + Sync,
 ) -> Best {
-    let scan = |mut best: Best, (start, ids, values): (u32, &[u64], &[f32])| {
+    let scan = |mut best: Best, (start, ids, values): (u32, &[u64], &[i16])| {
         for ((row, &id), vector) in (start..).zip(ids).zip(values.chunks_exact(rows.dim())) {
             let similarity = cosine(query, vector);
             if best.wants(similarity) && accepts(row) {
@@ -86,7 +87,7 @@ pub(super) fn scan_from(
 }
 
 /// Scans the rows of `list`; a number that is no row is passed over.
-pub(super) fn scan_list(rows: &Rows, list: &[u32], query: &[f32], best: Best) -> Best {
+pub(super) fn scan_list(rows: &Rows, list: &[u32], query: &[i16], best: Best) -> Best {
     let scan = |mut best: Best, piece: &[u32]| {
         for &row in piece {
             if let (Some(vector), Some(chunk)) = (rows.vector(row), rows.chunk(row)) {

@@ -2,14 +2,14 @@
 
 use loom_storage::ChunkId;
 
+use super::fixed::{cosine, unit};
 use super::graph::Hnsw;
-use super::rows::{cosine, unit};
 use super::scan::{Best, scan_from, scan_list};
 use super::{VectorIndex, failed};
 use crate::{Error, Selection};
 
 /// How many candidates a graph search weighs, at least, and how many for each hit wanted.
-const CANDIDATES_MIN: usize = 200;
+const CANDIDATES_MIN: usize = 256;
 const CANDIDATES_PER_HIT: usize = 4;
 
 /// A chunk and how similar it is to the query.
@@ -23,7 +23,7 @@ pub struct VectorHit {
 
 impl VectorIndex {
     /// The `k` chunks most similar to `query`, the best first, ties by the smaller id; only chunks in `selection`, if
-    /// there is one. Without a graph, or when the selection is small, that is exact; with one, about one in a hundred
+    /// there is one. Without a graph, or when the selection is small, that is exact; with one, about one in two hundred
     /// of the best is missed. A query that is zero or not finite is similar to nothing and has no hits.
     pub fn search(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Result<Vec<VectorHit>, Error> {
         let dim = self.table.rows().dim();
@@ -54,7 +54,7 @@ impl VectorIndex {
         chunks.iter().map(one).collect()
     }
 
-    fn scan(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Vec<VectorHit> {
+    fn scan(&self, query: &[i16], k: usize, selection: Option<&Selection>) -> Vec<VectorHit> {
         let rows = self.table.rows();
         let best = match selection {
             Some(selection) => scan_list(rows, &self.table.live_rows(selection), query, Best::new(k)),
@@ -81,14 +81,14 @@ impl VectorIndex {
     fn search_graph(
         &self,
         graph: &Hnsw,
-        query: &[f32],
+        query: &[i16],
         k: usize,
         candidates: usize,
         selection: Option<&Selection>,
     ) -> Option<Vec<VectorHit>> {
         let rows = self.table.rows();
         let accepts = |row| self.table.accepts(row, selection);
-        let found = match graph.search(query, candidates, accepts) {
+        let found = match self.search_accepted(graph, query, candidates, selection, &accepts) {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "the graph failed; all rows are scanned instead");
@@ -98,5 +98,28 @@ impl VectorIndex {
         let best = scan_list(rows, &found, query, Best::new(k));
         let best = scan_from(rows, graph.rows(), query, best, accepts);
         (best.len() == k).then(|| best.into_hits())
+    }
+
+    /// About `candidates` rows of the graph that `accepts` allows. Where it allows most, asking it only of what was found
+    /// is quicker than from inside the graph, unless just those near the query are refused.
+    fn search_accepted(
+        &self,
+        graph: &Hnsw,
+        query: &[i16],
+        candidates: usize,
+        selection: Option<&Selection>,
+        accepts: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<u32>, Error> {
+        let rows = graph.rows() as usize;
+        let live = usize::try_from(self.table.live()).unwrap_or(usize::MAX);
+        let accepted = selection.map_or(live, |selection| live.min(selection.len())).min(rows);
+        if accepted > rows / 2 {
+            let mut found = graph.search(query, candidates.saturating_mul(rows) / accepted, None)?;
+            found.retain(|&row| accepts(row));
+            if found.len() >= candidates / 2 {
+                return Ok(found);
+            }
+        }
+        graph.search(query, candidates, Some(accepts))
     }
 }

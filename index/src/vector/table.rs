@@ -3,8 +3,9 @@
 use loom_storage::ChunkId;
 use roaring::RoaringBitmap;
 
+use super::fixed::unit;
 use super::lookup::Lookup;
-use super::rows::{Rows, unit};
+use super::rows::Rows;
 use crate::{ChunkRange, Selection};
 
 /// Why a vector was not taken. The chunk then has no vector: an earlier one of it is gone.
@@ -130,7 +131,7 @@ impl Table {
     }
 
     /// Gives `chunk` the unit vector `scaled`: by its row if that holds it, by a new one otherwise.
-    fn put(&mut self, chunk: ChunkId, scaled: &[f32]) -> Result<(), Refused> {
+    fn put(&mut self, chunk: ChunkId, scaled: &[i16]) -> Result<(), Refused> {
         let earlier = self.lookup.row(chunk.0);
         if let Some(row) = earlier {
             if self.rows.vector(row).is_some_and(|held| held == scaled) {

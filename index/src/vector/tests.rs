@@ -2,6 +2,7 @@
 
 mod damage;
 mod graph;
+mod links;
 mod model;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ const EAGER: Settings =
     Settings { graph_rows_min: 12, removed_share_max: 0.3, listed_rows_max: 0, rows_per_candidate: 0 };
 
 /// A generator of numbers that are the same in every run.
-struct Numbers(u64);
+pub(super) struct Numbers(pub u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
@@ -31,7 +32,7 @@ impl Numbers {
     }
 
     /// In -1..1.
-    fn signed(&mut self) -> f32 {
+    pub fn signed(&mut self) -> f32 {
         let bits = (self.next() >> 48) as u16;
         f32::from(bits) / 32_768.0 - 1.0
     }

@@ -105,6 +105,60 @@ fn a_file_with_a_flipped_bit_is_refused() {
     });
 }
 
+/// 1,000 flipped bits and 200 cuts, one at a time, anywhere in the files of a folder of 200 rows.
+#[test]
+fn damage_at_random_places_is_healed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let mut index = VectorIndex::open(folder, MODEL, DIM).expect("opened").0;
+    index.configure(EAGER);
+    let live: BTreeMap<u64, Vec<f32>> = (0..200).map(|id| (id, pattern(id % 150))).collect();
+    let fill = |index: &mut VectorIndex, ids: std::ops::Range<u64>| {
+        live.range(ids).for_each(|(id, vector)| index.add(ChunkId(*id), vector).expect("it has a direction"));
+    };
+    fill(&mut index, 0..180);
+    upkeep(&mut index);
+    flush(&mut index, 1);
+    fill(&mut index, 180..200);
+    flush(&mut index, 2);
+    let files = read_files(folder);
+    let total: usize = files.values().map(Vec::len).sum();
+    let mut numbers = Numbers(11);
+    let (mut refusals, mut whole) = (0, 0);
+    for round in 0..1_200 {
+        let mut at = usize::try_from(numbers.next()).expect("64 bits") % total;
+        let (name, bytes) = files
+            .iter()
+            .find(|(_, bytes)| {
+                at < bytes.len() || {
+                    at -= bytes.len();
+                    false
+                }
+            })
+            .expect("it is in one of the files");
+        let mut damaged = bytes.clone();
+        if round < 1_000 {
+            damaged[at] ^= 1 << (numbers.next() % 8);
+        } else {
+            damaged.truncate(at);
+        }
+        fs::write(folder.join(name), damaged).expect("written");
+        if refused(folder, &live) {
+            refusals += 1;
+        } else {
+            assert!(name.starts_with("graph"), "{name}, round {round}");
+            whole += 1;
+        }
+        write_files(folder, &files);
+    }
+    assert!(refusals > 100 && whole > 100, "{refusals} refused, {whole} healed alone");
+    fs::remove_dir_all(folder).expect("removed");
+    let mut rebuilt = VectorIndex::open(folder, MODEL, DIM).expect("opened").0;
+    fill(&mut rebuilt, 0..200);
+    flush(&mut rebuilt, 2);
+    assert!(!refused(folder, &live));
+}
+
 #[test]
 fn a_file_with_something_added_is_refused() {
     check_damage(|bytes| vec![[bytes, &[0]].concat(), [&[0], bytes].concat(), [bytes, bytes].concat()]);
