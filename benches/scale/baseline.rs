@@ -18,7 +18,7 @@ const TOP: usize = 50;
 const WRITER_BYTES: usize = 128 << 20;
 const RECALL_MIN: f64 = 0.98;
 /// Similarities that differ by less are the same: texts repeat.
-pub const TIE: f32 = 1e-5;
+pub const TIE: f32 = 5e-5;
 
 /// An index of one stored text field with tantivy's defaults.
 pub struct Tantivy {

@@ -20,7 +20,7 @@ use crate::vector::VectorIndex;
 use crate::view::{ProjectionTotals, View, totals};
 
 /// Changes in memory past which a writer helps to write them out before it goes on.
-pub const UNSAVED_MAX: usize = 4 * PENDING_CHUNKS_MAX;
+pub const UNSAVED_MAX: usize = 2 * PENDING_CHUNKS_MAX;
 
 /// An embedding model: its name and the length of its vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,9 +27,9 @@ pub struct LexicalChunk<'a> {
 }
 
 /// When [`LexicalIndex::pending_chunks`] reaches this, flush: what is in memory is searched without skipping.
-pub const PENDING_CHUNKS_MAX: usize = 8192;
+pub const PENDING_CHUNKS_MAX: usize = 16_384;
 /// When [`LexicalIndex::pending_bytes`] reaches this, flush.
-pub const PENDING_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub const PENDING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The lexical index of one namespace: the newest chunks in memory, the others on disk.
 ///
