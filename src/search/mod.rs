@@ -93,16 +93,17 @@ fn search_namespace(
     if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) {
         return Ok(());
     }
-    let started = Instant::now();
-    let projection = reading.projection(scope)?;
-    reading.time("store", started.elapsed().as_secs_f64() * 1e3);
     let reads = request.top_k * if request.collapse_sections { READ_PER_HIT } else { 1 };
     let (legs, snapshot) = loop {
+        reading.check_deadline()?;
+        let started = Instant::now();
+        let projection = reading.projection(scope)?;
+        reading.time("store", started.elapsed().as_secs_f64() * 1e3);
         let model = projection.model();
         if request.mode != SearchMode::Lexical && !vectors.contains_key(&model.name) {
             vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
         }
-        let view = reading.view(&projection)?;
+        let Some(view) = reading.view(&projection)? else { continue };
         if *view.model() != model {
             // The namespace moved to another model since the query was embedded.
             continue;
