@@ -228,7 +228,7 @@ impl Shared {
         drop(places);
         let (shared, place) = (Arc::clone(self), scope.clone());
         let span = tracing::Span::current();
-        let run = move || span.in_scope(|| shared.build(&place, &build, snapshot, &model));
+        let run = move || span.in_scope(|| shared.build(&place, build, snapshot, &model));
         let spawned = thread::Builder::new().name("loom-open".into()).spawn(run);
         spawned.map(drop).map_err(|error| {
             self.places.lock().free(scope);
@@ -238,7 +238,7 @@ impl Shared {
     }
 
     /// Opens or builds a projection, and says how that ended.
-    fn build(&self, scope: &Scope, build: &Build, snapshot: Box<dyn Snapshot>, model: &Model) {
+    fn build(&self, scope: &Scope, build: Arc<Build>, snapshot: Box<dyn Snapshot>, model: &Model) {
         let folder = self.folder_of(scope);
         let opened = catch_unwind(AssertUnwindSafe(|| {
             self.make_room();
@@ -274,6 +274,8 @@ impl Shared {
             // The place was this build's until now, and nobody else sets its outcome.
             build.outcome.get_or_init(|| outcome);
         }
+        // Before anyone looks, so that the outcome is held by those who wait for it alone.
+        drop(build);
         drop(places);
         self.changed.notify_all();
     }

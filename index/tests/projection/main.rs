@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod opening;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
