@@ -269,8 +269,14 @@ mod tests {
             with("LOOM_ALLOWED_HOSTS", "a.test, b.test,").expect("a list").http.allowed_hosts,
             ["a.test", "b.test"]
         );
+        assert_eq!(with("LOOM_HTTP_NAMESPACE_WORKERS", "3").expect("a number").http.namespace_workers, Some(3));
+        assert_eq!(with("LOOM_HTTP_NAMESPACE_QUEUE", "").expect("empty is unset").http.namespace_queue, None);
+        assert_eq!(with("LOOM_INDEX_IDLE_MS", "0").expect("a number").index.idle_ms, 0);
         for (name, value) in [
             ("LOOM_HTTP_WORKERS", "0"),
+            ("LOOM_HTTP_NAMESPACE_WORKERS", "0"),
+            ("LOOM_INDEX_OPEN_MAX", "0"),
+            ("LOOM_READ_DEADLINE_MS", "-1"),
             ("LOOM_KNOWLEDGE_MAX_CHUNKS", "many"),
             ("LOOM_ORG", "../x"),
             ("LOOM_KNOWLEDGE_CHUNK_STRIDE", "9000"),

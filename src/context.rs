@@ -1,7 +1,7 @@
 //! What an operation is given: one snapshot to read, the time, the embedders; and, for a command, what it may
 //! prepare before its batch is committed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +29,8 @@ pub struct Reading<'e> {
     engine: &'e Inner,
     caller: Caller,
     deadline: Deadline,
+    /// How much longer the call may wait for indexes, of all the namespaces it reads together.
+    index_wait: Cell<Duration>,
     snapshot: Box<dyn Snapshot>,
     timings: RefCell<Vec<(&'static str, f64)>>,
 }
@@ -37,7 +39,15 @@ impl<'e> Reading<'e> {
     pub(crate) fn new(engine: &'e Inner, caller: &Caller, deadline: Deadline) -> Result<Self, Error> {
         engine.refuse_when_closed()?;
         let snapshot = engine.store.snapshot()?;
-        Ok(Self { engine, caller: caller.clone(), deadline, snapshot, timings: RefCell::default() })
+        let index_wait = caller.index_wait.unwrap_or(Duration::from_millis(engine.config.index.wait_ms));
+        Ok(Self {
+            engine,
+            caller: caller.clone(),
+            deadline,
+            index_wait: Cell::new(index_wait),
+            snapshot,
+            timings: RefCell::default(),
+        })
     }
 
     /// The snapshot.
@@ -96,9 +106,11 @@ impl<'e> Reading<'e> {
     /// wait for an index, not against the call's deadline.
     pub fn projection(&self, scope: &Scope) -> Result<Arc<Projection>, Error> {
         let started = Instant::now();
-        let wait = self.caller.index_wait.unwrap_or(Duration::from_millis(self.config().index.wait_ms));
+        let wait = self.index_wait.get();
         let projection = self.engine.projection(scope, self.snapshot(), after(wait));
-        self.deadline.extend(started.elapsed());
+        let waited = started.elapsed();
+        self.index_wait.set(wait.saturating_sub(waited));
+        self.deadline.extend(waited);
         projection
     }
 

@@ -343,10 +343,13 @@ fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use loom_storage::{BlobReader, BlobWriter, Hash};
+    use loom_index::Model;
+    use loom_storage::{BlobReader, BlobWriter, Hash, RecordWrite};
     use serde_json::Value;
 
     use super::*;
+    use crate::models::{NamespaceModels, record_key};
+    use crate::op::Kind;
 
     /// A store whose disk takes no more.
     struct Full(RedbStore);
@@ -391,6 +394,28 @@ mod tests {
         let write = Write::PutVectors { scope: Scope::new("dev", "local"), model: "other".into(), vectors };
         engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] }).expect("it is written");
         assert!(engine.readiness().ready, "{}", engine.readiness().detail);
+    }
+
+    #[test]
+    fn a_projection_that_meets_a_model_it_has_no_index_of_is_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let engine = Engine::open(folder.path(), Config::default()).expect("it opens");
+        add(&engine).expect("it is written");
+        let scope = Scope::new("dev", "local");
+        let deadline = Deadline::of(Kind::Read, engine.config());
+        let reading = engine.reading(&Caller::local(), deadline).expect("it is open");
+        let held = reading.projection(&scope).expect("it opens");
+        let serving = Model { name: "openai:other".into(), dim: 32 };
+        let models = NamespaceModels { serving: serving.clone(), ..reading.models(&scope).expect("a record") };
+        let record = RecordWrite { key: record_key(&scope), value: Some(models.encode().expect("it is JSON")) };
+        let switch = Write::SwitchModel { scope: scope.clone(), model: serving.name.clone() };
+        // The switch comes between the projection and its view.
+        let batch = Batch { preconditions: Vec::new(), writes: vec![Write::Record(record), switch] };
+        engine.inner().store.commit(batch).expect("it is written");
+        assert!(reading.view(&held).expect("no error").is_none());
+        let other = reading.projection(&scope).expect("it opens");
+        let view = reading.view(&other).expect("no error").expect("it follows");
+        assert_eq!((view.model(), view.totals().versions), (&serving, 1));
     }
 
     #[test]

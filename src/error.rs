@@ -132,6 +132,12 @@ impl Error {
         Self { cause: Some(cause.into()), ..Self::new(Code::Internal, DEFECT) }
     }
 
+    /// Whether the namespace's index is not built yet.
+    pub(crate) fn is_unready(&self) -> bool {
+        let index = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<loom_index::Error>());
+        matches!(index, Some(loom_index::Error::Unready { .. }))
+    }
+
     /// The error as the API shows it.
     pub fn to_json(&self) -> Value {
         let mut error = serde_json::json!({

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use loom_index::Model;
@@ -18,13 +19,14 @@ pub struct Embedders {
     settings: EmbedSettings,
     configured: Arc<dyn Embedder>,
     others: Mutex<HashMap<String, Arc<dyn Embedder>>>,
+    closed: AtomicBool,
 }
 
 impl Embedders {
     /// The embedders of a configuration. A model that does not exist is an error that says which do.
     pub fn new(settings: &EmbedSettings) -> Result<Self, Error> {
         let configured = embed::from_settings(settings)?;
-        Ok(Self { settings: settings.clone(), configured, others: Mutex::default() })
+        Ok(Self { settings: settings.clone(), configured, others: Mutex::default(), closed: AtomicBool::new(false) })
     }
 
     /// The configured model. The first use of a remote one asks it for its dimension; one whose vectors no index
@@ -72,6 +74,7 @@ impl Embedders {
 
     /// Ends the calls that wait for a provider, and every later one that would.
     pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
         self.configured.close();
         for other in self.others.lock().values() {
             other.close();
@@ -98,6 +101,9 @@ impl Embedders {
         }
         let settings = EmbedSettings { model: model.to_owned(), ..self.settings.clone() };
         let embedder = embed::from_settings(&settings)?;
+        if self.closed.load(Ordering::Acquire) {
+            embedder.close();
+        }
         others.insert(model.to_owned(), Arc::clone(&embedder));
         Ok(embedder)
     }

@@ -96,7 +96,7 @@ pub struct Caller {
     pub role: Role,
     /// Who it is, as stored with what it writes.
     pub actor: String,
-    /// How long it waits for an index that is being opened or built; `None`: `LOOM_INDEX_WAIT_MS`.
+    /// How long a call of its waits for indexes that are being opened or built; `None`: `LOOM_INDEX_WAIT_MS`.
     pub index_wait: Option<Duration>,
 }
 

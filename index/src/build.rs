@@ -34,6 +34,22 @@ pub(crate) fn vector_folder(folder: &Path, model: &Model) -> PathBuf {
     folder.join("vectors").join(crate::projections::file_name(&model.name))
 }
 
+/// Deletes the vector indexes of all models but `model`: one that is to serve again is built from the vectors in storage.
+pub(crate) fn keep_model(folder: &Path, model: &Model) -> Result<(), Error> {
+    let kept = vector_folder(folder, model);
+    let others = match fs::read_dir(folder.join("vectors")) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|error| Error::from_io("vector", &error))?,
+    };
+    for other in others {
+        let other = other.map_err(|error| Error::from_io("vector", &error))?.path();
+        if other != kept {
+            wipe(&other)?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn open_lexical(
     folder: &Path,
     scope: &Scope,

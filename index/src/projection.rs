@@ -7,8 +7,8 @@ use loom_storage::{Change, Scope, Seq, Snapshot, Store};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 
 use crate::build::{
-    CHANGES_PAGE, add_vectors, block_types, block_types_of, chunks_of, claim_folder, lexical_chunks, open_lexical,
-    open_vectors, replay, vector_folder,
+    CHANGES_PAGE, add_vectors, block_types, block_types_of, chunks_of, claim_folder, keep_model, lexical_chunks,
+    open_lexical, open_vectors, replay, vector_folder,
 };
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -72,6 +72,7 @@ impl Projection {
         let last = row.as_ref().map_or(Seq(0), |row| row.last_seq);
         let identity = format!("{scope} {}\n", row.map_or(0, |row| row.created_at.0));
         claim_folder(folder, &identity)?;
+        keep_model(folder, model)?;
         let lexical = open_lexical(&folder.join("lexical"), scope, snapshot, last, progress)?;
         let vectors = open_vectors(&vector_folder(folder, model), scope, snapshot, last, model, progress)?;
         let mut catalog = Catalog::default();

@@ -18,10 +18,13 @@ use crate::projection::{Model, Projection};
 /// How long a build may take before its namespace counts as lagging.
 const LAGGING_AFTER: Duration = Duration::from_secs(1);
 
+/// How many changes a projection may be closed with unwritten: they are followed again in less time than files are synced.
+const UNWRITTEN_MAX: usize = 64;
+
 /// The projections of a store, in a folder that may be deleted whenever no process uses it.
 ///
 /// A projection is opened and built in a thread of its own, once however many ask for it, and goes on when they no
-/// longer wait. One that nobody holds is written out and closed when it was not used for a while, or when others
+/// longer wait. One that nobody holds is written out, if there is enough to write, and closed when it was not used for a while, or when others
 /// need its room.
 pub struct Projections(Arc<Shared>);
 
@@ -295,7 +298,9 @@ impl Shared {
         drop(places);
         let _leaving = Leaving { shared: self, scope };
         let Some(projection) = projection else { return };
-        if let Err(error) = projection.flush(true) {
+        if projection.totals().unsaved > UNWRITTEN_MAX
+            && let Err(error) = projection.flush(true)
+        {
             // It is caught up from storage when it is opened again, which takes longer.
             tracing::warn!(%scope, %error, "a projection was closed and could not be written");
         }

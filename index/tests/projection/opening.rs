@@ -66,6 +66,7 @@ fn a_projection_in_use_is_never_closed() {
 fn what_is_idle_is_closed_and_looking_at_it_is_no_use() {
     let place = Place::new();
     let scopes = namespaces(&place, 2);
+    place.commit([put(&scopes[0], "long", &"beta\n".repeat(100), 2)]);
     let projections = place.projections();
     for scope in &scopes {
         of(&projections, &place, scope, "m");
@@ -77,8 +78,10 @@ fn what_is_idle_is_closed_and_looking_at_it_is_no_use() {
     projections.flush(false).unwrap();
     projections.close_unused(Instant::now() + Bounds::default().idle);
     assert_eq!((looked, projections.counts().open), (2, 0));
-    for folder in place.folders() {
-        assert!(folder.join("lexical").is_dir(), "it was written when it was closed");
+    let written = place.folders().iter().filter(|folder| folder.join("lexical").is_dir()).count();
+    assert_eq!(written, 1, "what is sooner followed again than written is not written");
+    for (scope, chunks) in scopes.iter().zip([101, 1]) {
+        assert_eq!(of(&projections, &place, scope, "m").totals().lexical_chunks, chunks);
     }
 }
 

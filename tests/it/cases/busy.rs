@@ -91,6 +91,13 @@ fn a_namespace_whose_index_is_built_says_so_and_the_others_answer() {
     assert_eq!(server.post("knowledge.add", &piano).0, 200);
     let elsewhere = json!({ "namespace": "other", "source_uri": "c", "content": "The drum." });
     assert_eq!(server.post("knowledge.add", &elsewhere).0, 200);
+    // A search of all of the caller's namespaces leaves it out and says so; one that names it is refused.
+    let everywhere = json!({ "namespace": "other", "query": "drum" });
+    let (status, answer) = server.post("knowledge.search", &everywhere);
+    assert_eq!((status, &answer["namespaces_skipped"]), (200, &json!(["local"])), "{answer}");
+    assert_eq!(uris(&hits(&answer)), ["c"]);
+    let named = json!({ "namespace": "other", "namespaces": ["local"], "query": "drum" });
+    assert_eq!(server.post("knowledge.search", &named).0, 503);
     fs::write(&pipe, "nobody's").unwrap();
     let answer = loop {
         match server.post("knowledge.search", &query("local", "piano")) {

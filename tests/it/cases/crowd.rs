@@ -17,8 +17,10 @@ fn open(folder: &Folder, open_max: usize) -> Engine {
 }
 
 fn fill(engine: &Engine, namespace: usize) {
-    let entries: Vec<Value> = WORDS
-        .iter()
+    // Some are large enough to be written to files when they are closed.
+    let others = if namespace % 20 == 0 { 80 } else { 0 };
+    let words = WORDS.iter().map(ToString::to_string).chain((0..others).map(|number| format!("chair{number}")));
+    let entries: Vec<Value> = words
         .map(|word| json!({ "source_uri": word, "content": format!("The {word} of house {namespace}.") }))
         .collect();
     ok(engine, "knowledge.bulk_add", json!({ "namespace": format!("house-{namespace}"), "entries": entries }));
@@ -27,16 +29,20 @@ fn fill(engine: &Engine, namespace: usize) {
 /// Asks a namespace for one of its documents, which must be the first found, of its own three at most.
 fn ask(engine: &Engine, namespace: usize, word: &str) -> Vec<Value> {
     let input = json!({
-        "namespace": format!("house-{namespace}"), "namespace_scope": "this", "query": format!("the {word}"), "top_k": 10,
+        "namespace": format!("house-{namespace}"), "namespace_scope": "this", "query": format!("the {word}"), "top_k": 100,
     });
     let found = hits(&ok(engine, "knowledge.search", input));
     assert_eq!(uris(&found)[0], word);
-    assert!(found.len() <= WORDS.len());
     for hit in &found {
         let text = hit["content"].as_str().unwrap();
         assert!(text.ends_with(&format!("of house {namespace}.")), "{text} is of another namespace");
     }
     found
+}
+
+/// How many of the documents that every namespace has are among the hits.
+fn known(found: &[Value]) -> usize {
+    uris(found).iter().filter(|uri| WORDS.contains(uri)).count()
 }
 
 fn metric(engine: &Engine, name: &str) -> usize {
@@ -67,13 +73,8 @@ fn three_hundred_namespaces_answer_within_the_room_for_a_few() {
     const OPEN_MAX: usize = 8;
     let folder = Folder::new();
     let engine = open(&folder, OPEN_MAX);
-    let mut files = 0;
     for namespace in 0..NAMESPACES {
         fill(&engine, namespace);
-        #[cfg(target_os = "linux")]
-        if namespace < OPEN_MAX {
-            files = held_files(folder.path());
-        }
     }
     let mut first: Vec<Vec<Value>> = vec![Vec::new(); NAMESPACES];
     for round in 0..2 {
@@ -92,8 +93,8 @@ fn three_hundred_namespaces_answer_within_the_room_for_a_few() {
     #[cfg(target_os = "linux")]
     {
         let held = held_files(folder.path());
-        // Those of the first few had no files of their own yet: each has about ten once it was closed.
-        assert!(held <= files + OPEN_MAX * 16, "{held} files are held, {files} at first");
+        // The store's own, and about ten of each open namespace that has files.
+        assert!(held <= 16 + OPEN_MAX * 16, "{held} files are held");
         // Those of the other tests of this process included.
         let threads = fs::read_dir("/proc/self/task").unwrap().count();
         assert!(threads < NAMESPACES, "{threads} threads");
@@ -116,11 +117,11 @@ fn writers_and_searchers_lose_nothing_while_projections_come_and_go() {
                     for namespace in shuffled(NAMESPACES, round).filter(|namespace| namespace % 4 == worker) {
                         fill(engine, namespace);
                         let word = WORDS[round % WORDS.len()];
-                        assert_eq!(ask(engine, namespace, word).len(), WORDS.len());
+                        assert_eq!(known(&ask(engine, namespace, word)), WORDS.len());
                         let gone = json!({ "namespace": format!("house-{namespace}"), "source_uri": word });
                         assert_eq!(ok(engine, "knowledge.delete", gone)["deleted"], true);
                         let left = WORDS[(round + 1) % WORDS.len()];
-                        assert_eq!(ask(engine, namespace, left).len(), WORDS.len() - 1);
+                        assert_eq!(known(&ask(engine, namespace, left)), WORDS.len() - 1);
                         searches.fetch_add(2, Ordering::Relaxed);
                     }
                 }
@@ -132,6 +133,6 @@ fn writers_and_searchers_lose_nothing_while_projections_come_and_go() {
     drop(engine);
     let engine = open(&folder, 64);
     for namespace in 0..NAMESPACES {
-        assert_eq!(ask(&engine, namespace, WORDS[ROUNDS % WORDS.len()]).len(), WORDS.len() - 1);
+        assert_eq!(known(&ask(&engine, namespace, WORDS[ROUNDS % WORDS.len()])), WORDS.len() - 1);
     }
 }
