@@ -221,6 +221,7 @@ impl Inner {
             return Ok(Committed { seq: Seq(0), versions: Vec::new() });
         }
         let scopes = touched_scopes(&batch);
+        let _announcement = self.projections.announce(&batch);
         let committed = self.store.commit(batch);
         let failed = matches!(&committed, Err(Storage::Halted | Storage::Backend { .. }));
         if failed || committed.is_ok() {

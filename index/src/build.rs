@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loom_storage::{Change, Chunk, Scope, Seq, Snapshot, Version, VersionId};
+use loom_storage::{Change, Chunk, ChunkId, Scope, Seq, Snapshot, Version, VersionId};
 
 use crate::error::Error;
 use crate::progress::Progress;
@@ -192,14 +192,7 @@ pub(crate) fn block_types(scope: &Scope, snapshot: &dyn Snapshot, version: &Vers
     if version.document.format.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(block_types_of(version, &chunks_of(scope, snapshot, version)?))
-}
-
-pub(crate) fn block_types_of(version: &Version, chunks: &[Chunk]) -> Vec<String> {
-    if version.document.format.is_empty() {
-        return Vec::new();
-    }
-    chunks.iter().map(|chunk| chunk.block_type.clone()).collect()
+    Ok(chunks_of(scope, snapshot, version)?.into_iter().map(|chunk| chunk.block_type).collect())
 }
 
 pub(crate) fn lexical_chunks(chunks: &[Chunk]) -> Vec<LexicalChunk<'_>> {
@@ -214,9 +207,18 @@ pub(crate) fn add_vectors(
     chunks: &[Chunk],
 ) -> Result<(), Error> {
     let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
-    for (chunk, vector) in chunks.iter().zip(snapshot.vectors(scope, &model.name, &inputs)?) {
+    put_vectors(index, chunks.iter().map(|chunk| chunk.id), &snapshot.vectors(scope, &model.name, &inputs)?)
+}
+
+/// Gives the chunks their vectors, those that have one.
+pub(crate) fn put_vectors(
+    index: &mut VectorIndex,
+    chunks: impl Iterator<Item = ChunkId>,
+    vectors: &[Option<Vec<f32>>],
+) -> Result<(), Error> {
+    for (chunk, vector) in chunks.zip(vectors) {
         if let Some(vector) = vector {
-            match index.add(chunk.id, &vector) {
+            match index.add(chunk, vector) {
                 // A text without a known word has the zero vector: it is found by its words alone.
                 Ok(()) | Err(Refused::NoDirection) => {}
                 Err(refused) => return Err(Error::Rebuild { what: "vector", detail: refused.to_string() }),

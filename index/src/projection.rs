@@ -1,20 +1,22 @@
 //! One namespace's projections: they follow the change log, answer the legs, and write themselves to disk.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use loom_storage::{Change, Scope, Seq, Snapshot, Store};
-use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use loom_storage::{Change, Scope, Seq, Snapshot, Store, Version};
+use parking_lot::{Mutex, RwLock};
 
 use crate::build::{
-    CHANGES_PAGE, add_vectors, block_types, block_types_of, chunks_of, claim_folder, keep_model, lexical_chunks,
-    open_lexical, open_vectors, replay, vector_folder,
+    CHANGES_PAGE, add_vectors, block_types, claim_folder, keep_model, open_lexical, open_vectors, put_vectors, replay,
+    vector_folder,
 };
 use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::prepared::{Announced, Prepared, Vectors};
 use crate::progress::Progress;
 use crate::selection::ChunkRange;
-use crate::text::{LexicalIndex, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
+use crate::text::{Analysis, LexicalIndex, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
 use crate::vector::VectorIndex;
 use crate::view::{ProjectionTotals, View, totals};
 
@@ -44,9 +46,29 @@ pub(crate) struct State {
 pub struct Projection {
     scope: Scope,
     folder: PathBuf,
+    announced: Arc<Announced>,
+    /// Held by whoever moves the watermark. Taken before `state`.
+    following: Mutex<Following>,
     state: RwLock<State>,
     /// Held by whoever writes the projection's files.
     files: Mutex<Files>,
+}
+
+/// The right to follow the change log.
+struct Following;
+
+/// One change of the log with all that is needed to apply it.
+enum Step {
+    /// Nothing that a projection shows.
+    Nothing,
+    /// A version is served, with its vectors under each model.
+    Serve { version: Box<Version>, prepared: Arc<Prepared>, vectors: Vec<(Vectors, String)> },
+    /// A version is served no longer; `prepared` unless only memory had it.
+    Retire { version: Box<Version>, prepared: Option<Prepared> },
+    /// The fields of a version changed.
+    Edit(Box<Version>),
+    /// Another model serves.
+    Switch(String),
 }
 
 /// Whose the files in a projection's folder are.
@@ -66,6 +88,7 @@ impl Projection {
         scope: &Scope,
         snapshot: &dyn Snapshot,
         model: &Model,
+        announced: Arc<Announced>,
         progress: &Progress,
     ) -> Result<Self, Error> {
         let row = snapshot.namespace(scope)?;
@@ -84,6 +107,8 @@ impl Projection {
         Ok(Self {
             scope: scope.clone(),
             folder: folder.into(),
+            announced,
+            following: Mutex::new(Following),
             state: RwLock::new(state),
             files: Mutex::new(Files::Owned),
         })
@@ -95,7 +120,7 @@ impl Projection {
         if self.state.read().watermark >= target {
             return Ok(());
         }
-        self.follow(&mut self.state.write(), snapshot, target)
+        self.follow(&mut self.following.lock(), snapshot, target)
     }
 
     /// The projection and the store at one moment, which shows every commit that was answered before the call.
@@ -107,68 +132,108 @@ impl Projection {
             return Ok(View { state, snapshot });
         }
         drop(state);
-        // A commit came between: under the lock nobody else moves the projection past the snapshot.
-        let mut state = self.state.write();
+        // A commit came between: while this follows, nobody else moves the projection past the snapshot.
+        let mut following = self.following.lock();
         let snapshot = store.snapshot()?;
         let target = last_seq(&self.scope, snapshot.as_ref())?;
-        self.follow(&mut state, snapshot.as_ref(), target)?;
-        Ok(View { state: RwLockWriteGuard::downgrade(state), snapshot })
+        self.follow(&mut following, snapshot.as_ref(), target)?;
+        Ok(View { state: self.state.read(), snapshot })
     }
 
-    fn follow(&self, state: &mut State, snapshot: &dyn Snapshot, target: Seq) -> Result<(), Error> {
-        while state.watermark < target {
-            let page = snapshot.changes(&self.scope, state.watermark, CHANGES_PAGE)?;
+    fn follow(&self, _following: &mut Following, snapshot: &dyn Snapshot, target: Seq) -> Result<(), Error> {
+        let mut watermark = self.state.read().watermark;
+        while watermark < target {
+            let page = snapshot.changes(&self.scope, watermark, CHANGES_PAGE)?;
             for entry in &page.items {
-                for change in &entry.changes {
-                    self.apply(state, snapshot, change)?;
+                // All that takes long, without the lock that searches wait for.
+                let steps = entry.changes.iter().map(|change| self.prepare(snapshot, change));
+                let steps: Vec<Step> = steps.collect::<Result<_, _>>()?;
+                let mut state = self.state.write();
+                for step in steps {
+                    self.apply(&mut state, snapshot, step)?;
                 }
                 state.watermark = entry.seq;
+                watermark = entry.seq;
             }
-            if !page.more {
-                state.watermark = state.watermark.max(target);
+            if !page.more && watermark < target {
+                self.state.write().watermark = target;
+                watermark = target;
             }
         }
         Ok(())
     }
 
-    fn apply(&self, state: &mut State, snapshot: &dyn Snapshot, change: &Change) -> Result<(), Error> {
-        match change {
-            Change::Added(id) | Change::Restored(id) => {
-                let Some(version) = snapshot.version(&self.scope, *id)? else { return Ok(()) };
-                let chunks = chunks_of(&self.scope, snapshot, &version)?;
-                let block_types = block_types_of(&version, &chunks);
-                state.lexical.add(*id, &lexical_chunks(&chunks));
-                add_vectors(&mut state.vectors, &self.scope, snapshot, &state.model, &chunks)?;
-                if let Some((model, vectors)) = &mut state.next {
-                    add_vectors(vectors, &self.scope, snapshot, model, &chunks)?;
+    fn prepare(&self, snapshot: &dyn Snapshot, change: &Change) -> Result<Step, Error> {
+        let (Change::Added(id) | Change::Restored(id) | Change::Retired(id) | Change::Edited(id)) = change else {
+            let Change::ModelSwitched(name) = change else { return Ok(Step::Nothing) };
+            return Ok(Step::Switch(name.clone()));
+        };
+        let Some(version) = snapshot.version(&self.scope, *id)? else { return Ok(Step::Nothing) };
+        Ok(match change {
+            Change::Added(_) | Change::Restored(_) => {
+                let prepared = match self.announced.find(&version) {
+                    Some(announced) => announced,
+                    None => Arc::new(Prepared::read(&self.scope, snapshot, &version)?),
+                };
+                let models = {
+                    let state = self.state.read();
+                    [Some(state.model.clone()), state.next.as_ref().map(|(model, _)| model.clone())]
+                };
+                let mut vectors = Vec::new();
+                for model in models.into_iter().flatten() {
+                    vectors.push((prepared.vectors(&self.scope, snapshot, &model)?, model.name));
                 }
-                state.catalog.serve(&version, block_types);
+                Step::Serve { version: Box::new(version), prepared, vectors }
             }
-            Change::Retired(id) => {
-                let Some(version) = snapshot.version(&self.scope, *id)? else { return Ok(()) };
-                let chunks = chunks_of(&self.scope, snapshot, &version)?;
-                state.lexical.remove(*id, &lexical_chunks(&chunks));
+            Change::Retired(_) => {
+                // What is only in memory is removed without its terms.
+                let pending = self.state.read().lexical.is_pending(*id);
+                let prepared = (!pending).then(|| Prepared::read(&self.scope, snapshot, &version)).transpose()?;
+                Step::Retire { version: Box::new(version), prepared }
+            }
+            Change::Edited(_) | Change::ModelSwitched(_) => Step::Edit(Box::new(version)),
+        })
+    }
+
+    fn apply(&self, state: &mut State, snapshot: &dyn Snapshot, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Serve { version, prepared, vectors } => {
+                state.lexical.add_analysed(version.id, version.chunk_ids(), &prepared.analysis);
+                for (vectors, model) in vectors {
+                    if model == state.model.name {
+                        put_vectors(&mut state.vectors, version.chunk_ids(), &vectors)?;
+                    } else if let Some((_, next)) = state.next.as_mut().filter(|(next, _)| next.name == model) {
+                        put_vectors(next, version.chunk_ids(), &vectors)?;
+                    }
+                }
+                state.catalog.serve(&version, prepared.block_types.clone());
+            }
+            Step::Retire { version, mut prepared } => {
+                if prepared.is_none() && !state.lexical.is_pending(version.id) {
+                    // It was written out since.
+                    prepared = Some(Prepared::read(&self.scope, snapshot, &version)?);
+                }
+                let none = Analysis::default();
+                let analysis = prepared.as_ref().map_or(&none, |prepared| &prepared.analysis);
+                state.lexical.remove_analysed(version.id, || analysis);
                 let range = ChunkRange { first: version.first_chunk, count: version.chunk_count };
                 state.vectors.remove(range);
                 if let Some((_, vectors)) = &mut state.next {
                     vectors.remove(range);
                 }
-                state.catalog.retire(*id);
+                state.catalog.retire(version.id);
             }
-            Change::Edited(id) => {
-                if let Some(version) = snapshot.version(&self.scope, *id)? {
-                    state.catalog.edit(&version);
-                }
-            }
-            Change::ModelSwitched(name) => {
-                if let Some((model, vectors)) = state.next.take_if(|(model, _)| model.name == *name) {
+            Step::Edit(version) => state.catalog.edit(&version),
+            Step::Switch(name) => {
+                if let Some((model, vectors)) = state.next.take_if(|(model, _)| model.name == name) {
                     state.model = model;
                     state.vectors = vectors;
-                } else if state.model.name != *name {
+                } else if state.model.name != name {
                     // The prepared index went with a projection that was discarded, or this one was opened since.
                     return Err(Error::Rebuild { what: "vector", detail: format!("{name} serves, and has no index") });
                 }
             }
+            Step::Nothing => {}
         }
         Ok(())
     }
@@ -180,7 +245,8 @@ impl Projection {
         let folder = vector_folder(&self.folder, model);
         let built = last_seq(&self.scope, snapshot.as_ref())?;
         let mut vectors = open_vectors(&folder, &self.scope, snapshot.as_ref(), built, model, progress)?;
-        let mut state = self.state.write();
+        // What is followed from here on reaches both indexes.
+        let _following = self.following.lock();
         let now = store.snapshot()?;
         replay(&self.scope, now.as_ref(), built, |version, chunks| {
             if version.is_live() {
@@ -189,7 +255,7 @@ impl Projection {
             vectors.remove(ChunkRange { first: version.first_chunk, count: version.chunk_count });
             Ok(())
         })?;
-        state.next = Some((model.clone(), vectors));
+        self.state.write().next = Some((model.clone(), vectors));
         Ok(())
     }
 

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loom_storage::{Hash, Scope, Snapshot};
+use loom_storage::{Batch, Hash, Scope, Snapshot};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::error::Error;
 use crate::places::{Bounds, Build, Counts, Place, Places};
+use crate::prepared::{Announced, Announcement};
 use crate::projection::{Model, Projection};
 
 /// How long a build may take before its namespace counts as lagging.
@@ -32,6 +33,7 @@ pub struct Projections(Arc<Shared>);
 struct Shared {
     folder: PathBuf,
     bounds: Bounds,
+    announced: Arc<Announced>,
     stop: Arc<AtomicBool>,
     places: Mutex<Places>,
     /// Told whenever a place changes.
@@ -53,6 +55,7 @@ impl Projections {
         Ok(Self(Arc::new(Shared {
             folder: folder.into(),
             bounds,
+            announced: Arc::default(),
             stop: Arc::default(),
             places: Mutex::default(),
             changed: Condvar::new(),
@@ -82,6 +85,11 @@ impl Projections {
             }
             caught_up => Ok(caught_up.map(|()| projection)?),
         }
+    }
+
+    /// Prepares what the versions of a batch add, so that its commit is followed quickly. To be held until it is.
+    pub fn announce(&self, batch: &Batch) -> Announcement {
+        self.0.announced.announce(batch)
     }
 
     fn open_one<E: From<Error>>(
@@ -245,7 +253,8 @@ impl Shared {
         let folder = self.folder_of(scope);
         let opened = catch_unwind(AssertUnwindSafe(|| {
             self.make_room();
-            Projection::open(&folder, scope, snapshot.as_ref(), model, &build.progress)
+            let announced = Arc::clone(&self.announced);
+            Projection::open(&folder, scope, snapshot.as_ref(), model, announced, &build.progress)
         }));
         drop(snapshot);
         let opened = opened.unwrap_or_else(|_| {

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use loom_storage::Seq;
 use tantivy::directory::MmapDirectory;
 use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
-use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
-use tantivy::{Index, IndexWriter, TantivyDocument, Term};
+use tantivy::{Index, IndexWriter, Term};
 
 use super::ANALYZER_VERSION;
 use super::base::{Base, payload_of};
@@ -16,7 +15,8 @@ use super::error::{Failure, damaged};
 use super::memtable::Memtable;
 use super::merge::next_merge;
 use super::removed::Removed;
-use super::schema::{FORMAT_VERSION, Fields, Payload, TOKENIZER};
+use super::schema::{FORMAT_VERSION, Fields, Payload};
+use super::write::write_segment;
 use crate::Error;
 
 /// What a flush writes: the memtable and the removals as they were when it was frozen.
@@ -53,14 +53,10 @@ impl FlushJob {
     }
 
     fn write(self) -> Result<Base, Failure> {
-        let mut index = match &self.base.index {
+        let index = match &self.base.index {
             Some(index) => index.clone(),
             None => self.create()?,
         };
-        // tantivy wants its own default for the fields that are no text.
-        let tokenizers = TokenizerManager::default();
-        tokenizers.register(TOKENIZER, TextAnalyzer::from(FrozenTerms::new(Arc::clone(&self.frozen))));
-        index.set_tokenizers(tokenizers);
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
             .memory_budget_per_thread(WRITER_BYTES)
@@ -71,12 +67,11 @@ impl FlushJob {
         if self.is_committed(&index)? {
             tracing::debug!(flush = self.base.flush + 1, "an earlier attempt had committed");
         } else {
-            self.commit(&mut writer)?;
+            self.commit(&index, &mut writer)?;
         }
         self.merge(&index, &mut writer);
         writer.wait_merging_threads()?;
         let metas = index.load_metas()?;
-        index.set_tokenizers(TokenizerManager::default());
         Base::load(index, &metas, &self.fields, &self.base.segments)
     }
 
@@ -110,22 +105,14 @@ impl FlushJob {
         }
     }
 
-    fn commit(&self, writer: &mut IndexWriter) -> Result<(), Failure> {
+    fn commit(&self, index: &Index, writer: &mut IndexWriter) -> Result<(), Failure> {
         let Frozen { memtable, removed, watermark } = &*self.frozen;
         // Deletes first: they must not reach a version that is removed and added again.
         for version in removed.versions() {
             writer.delete_term(Term::from_field_u64(self.fields.version, version.0));
         }
-        for (number, doc) in memtable.live_docs() {
-            let mut document = TantivyDocument::new();
-            document.add_text(self.fields.text, number.to_string());
-            document.add_u64(self.fields.chunk, doc.chunk.0);
-            document.add_u64(self.fields.version, doc.version.0);
-            document.add_u64(self.fields.words, u64::from(doc.words));
-            if let Err(error) = writer.add_document(document) {
-                // The thread that ended tells its reason to whoever waits for it.
-                return Err(writer.prepare_commit().err().unwrap_or(error).into());
-            }
+        if let Some(segment) = write_segment(index, &self.fields, memtable)? {
+            writer.add_segment(segment)?;
         }
         let mut commit = writer.prepare_commit()?;
         let payload = Payload {
@@ -158,56 +145,5 @@ impl FlushJob {
                 }
             }
         }
-    }
-}
-
-/// Gives tantivy the terms of a frozen chunk, whose number is the "text": it was analysed when it was added.
-#[derive(Clone)]
-struct FrozenTerms {
-    frozen: Arc<Frozen>,
-}
-
-impl FrozenTerms {
-    fn new(frozen: Arc<Frozen>) -> Self {
-        Self { frozen }
-    }
-}
-
-impl Tokenizer for FrozenTerms {
-    type TokenStream<'a> = Terms<Box<dyn Iterator<Item = (&'a [u8], u32)> + 'a>>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Self::TokenStream<'a> {
-        let number = text.parse().expect("only numbers of chunks are added as texts");
-        let terms: Box<dyn Iterator<Item = (&'a [u8], u32)> + 'a> = Box::new(self.frozen.memtable.terms_of(number));
-        Terms { rest: terms, left: 0, token: Token::default() }
-    }
-}
-
-struct Terms<I> {
-    rest: I,
-    /// How often the current term is still to be repeated.
-    left: u32,
-    token: Token,
-}
-
-impl<'a, I: Iterator<Item = (&'a [u8], u32)>> TokenStream for Terms<I> {
-    fn advance(&mut self) -> bool {
-        if self.left == 0 {
-            let Some((term, count)) = self.rest.next() else { return false };
-            self.token.text.clear();
-            self.token.text.push_str(std::str::from_utf8(term).expect("the analyser yields UTF-8"));
-            self.left = count;
-        }
-        self.left -= 1;
-        self.token.position = 0;
-        true
-    }
-
-    fn token(&self) -> &Token {
-        &self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.token
     }
 }

@@ -1,11 +1,13 @@
 //! The lexical index of one namespace.
 
+use std::borrow::Borrow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loom_storage::{ChunkId, Seq, VersionId};
 
+use super::analysis::Analysis;
 use super::base::Base;
 use super::flush::{FlushJob, Flushed, Frozen};
 use super::memtable::Memtable;
@@ -103,22 +105,38 @@ impl LexicalIndex {
     ///
     /// A version without chunks leaves no trace.
     pub fn add(&mut self, version: VersionId, chunks: &[LexicalChunk<'_>]) {
+        self.add_analysed(version, chunks.iter().map(|chunk| chunk.id), &analysis_of(chunks));
+    }
+
+    /// As [`add`](Self::add), with the chunks analysed before: one id for each, in their order.
+    pub fn add_analysed(&mut self, version: VersionId, chunks: impl Iterator<Item = ChunkId>, analysis: &Analysis) {
         if !self.removed.cancel(version) && !self.contains(version) {
-            self.active.add(version, chunks);
+            self.active.add(version, chunks, analysis);
         }
     }
 
     /// Removes a version; `chunks` are its chunks as they were added. A version that is not there is no error.
     pub fn remove(&mut self, version: VersionId, chunks: &[LexicalChunk<'_>]) {
+        self.remove_analysed(version, || analysis_of(chunks));
+    }
+
+    /// As [`remove`](Self::remove); `analysis`, of the version's chunks, is only asked for when it is needed.
+    pub fn remove_analysed<A: Borrow<Analysis>>(&mut self, version: VersionId, analysis: impl FnOnce() -> A) {
         if self.active.remove(version) || !self.contains(version) {
             return;
         }
+        let analysis = analysis();
         match &self.frozen {
             Some(frozen) if frozen.memtable.contains(version) => {
-                self.removed.add(version, frozen.memtable.chunks_of(version), chunks);
+                self.removed.add(version, frozen.memtable.chunks_of(version), analysis.borrow());
             }
-            _ => self.removed.add(version, self.base.chunks_of(version), chunks),
+            _ => self.removed.add(version, self.base.chunks_of(version), analysis.borrow()),
         }
+    }
+
+    /// Whether the version is among what is not on disk yet: its removal needs no terms.
+    pub fn is_pending(&self, version: VersionId) -> bool {
+        self.active.contains(version)
     }
 
     /// Whether the version has chunks here.
@@ -207,4 +225,8 @@ impl LexicalIndex {
         self.base = Arc::new(flushed.base);
         self.frozen = None;
     }
+}
+
+fn analysis_of(chunks: &[LexicalChunk<'_>]) -> Analysis {
+    Analysis::of(chunks.iter().map(|chunk| (chunk.context, chunk.text)))
 }

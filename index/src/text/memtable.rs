@@ -1,19 +1,19 @@
 //! The newest chunks: an inverted index in memory.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use loom_storage::{ChunkId, VersionId};
 
-use super::LexicalChunk;
-use super::analyze::analyze;
+use super::analysis::Analysis;
+use super::dictionary::Dictionary;
 use super::score::{Best, Similarity, norm_of};
 
 /// An inverted index that only grows; removed chunks stay as dead entries until it is written out.
 #[derive(Default)]
 pub(super) struct Memtable {
-    ids: HashMap<Arc<[u8]>, u32>,
-    terms: Vec<Term>,
+    terms: Dictionary,
+    /// Of each term.
+    holders: Vec<Holders>,
     docs: Vec<Doc>,
     /// The terms of each document and how often it holds them, one document after the other.
     forward: Vec<(u32, u32)>,
@@ -21,11 +21,11 @@ pub(super) struct Memtable {
     versions: HashMap<VersionId, (u32, u32)>,
     live_chunks: u64,
     live_words: u64,
-    bytes: usize,
 }
 
-struct Term {
-    text: Arc<[u8]>,
+/// The documents that hold a term.
+#[derive(Default)]
+struct Holders {
     /// Document and number of occurrences, ascending by document.
     postings: Vec<(u32, u32)>,
     /// How many of the documents live.
@@ -44,14 +44,24 @@ pub(super) struct Doc {
 }
 
 impl Memtable {
-    /// Adds the chunks of a version that is not among the live ones.
-    pub(super) fn add(&mut self, version: VersionId, chunks: &[LexicalChunk<'_>]) {
+    /// Adds the chunks of a version that is not among the live ones: those that were analysed, under the ids given.
+    pub(super) fn add(&mut self, version: VersionId, chunks: impl Iterator<Item = ChunkId>, analysis: &Analysis) {
         let first = self.next_doc();
-        for chunk in chunks {
-            self.add_chunk(version, chunk);
+        let mut numbers = Vec::with_capacity(analysis.terms.len());
+        let Self { terms, holders, .. } = self;
+        terms.intern_all(&analysis.terms, |number, new| {
+            if new {
+                holders.push(Holders::default());
+            }
+            numbers.push(number);
+        });
+        self.forward.reserve(analysis.forward.len());
+        for (at, chunk) in (0..analysis.len()).zip(chunks) {
+            self.add_chunk(version, chunk, analysis, at, &numbers);
         }
-        if !chunks.is_empty() {
-            self.versions.insert(version, (first, self.next_doc()));
+        let end = self.next_doc();
+        if end > first {
+            self.versions.insert(version, (first, end));
         }
     }
 
@@ -59,47 +69,20 @@ impl Memtable {
         u32::try_from(self.docs.len()).expect("a memtable is written out long before four billion chunks")
     }
 
-    fn add_chunk(&mut self, version: VersionId, chunk: &LexicalChunk<'_>) {
+    fn add_chunk(&mut self, version: VersionId, chunk: ChunkId, analysis: &Analysis, at: usize, numbers: &[u32]) {
         let doc = self.next_doc();
-        let first = self.forward.len();
-        let mut words = 0;
-        for text in [chunk.context, chunk.text] {
-            words += analyze(text, |term, _| self.count(doc, term));
+        for (term, count) in analysis.terms_of(at) {
+            let number = numbers[*term as usize];
+            let holders = &mut self.holders[number as usize];
+            holders.postings.push((doc, *count));
+            holders.live += 1;
+            self.forward.push((number, *count));
         }
-        for (id, count) in &mut self.forward[first..] {
-            let term = &mut self.terms[*id as usize];
-            *count = term.postings.last().map_or(0, |posting| posting.1);
-            term.live += 1;
-        }
-        let forward_end = self.forward.len();
-        self.bytes += size_of::<Doc>() + (forward_end - first) * 2 * size_of::<(u32, u32)>();
+        let words = analysis.chunks[at].words;
         self.live_chunks += 1;
         self.live_words += u64::from(words);
-        self.docs.push(Doc { chunk: chunk.id, version, words, norm: norm_of(words.into()), live: true, forward_end });
-    }
-
-    /// Counts one occurrence of `text` in the document that is being added.
-    fn count(&mut self, doc: u32, text: &[u8]) {
-        let id = self.ids.get(text).copied().unwrap_or_else(|| self.intern(text));
-        let postings = &mut self.terms[id as usize].postings;
-        match postings.last_mut() {
-            Some((last, count)) if *last == doc => *count += 1,
-            _ => {
-                postings.push((doc, 1));
-                self.forward.push((id, 0));
-            }
-        }
-    }
-
-    fn intern(&mut self, text: &[u8]) -> u32 {
-        /// What a term costs beside its bytes: its map slot, its list and the reference counts.
-        const OVERHEAD_BYTES: usize = 120;
-        let id = u32::try_from(self.terms.len()).expect("memory ends before four billion terms");
-        let text: Arc<[u8]> = text.into();
-        self.bytes += text.len() + OVERHEAD_BYTES;
-        self.ids.insert(Arc::clone(&text), id);
-        self.terms.push(Term { text, postings: Vec::new(), live: 0 });
-        id
+        let (norm, forward_end) = (norm_of(words.into()), self.forward.len());
+        self.docs.push(Doc { chunk, version, words, norm, live: true, forward_end });
     }
 
     /// Removes a live version; returns whether it was there.
@@ -107,7 +90,7 @@ impl Memtable {
         let Some((first, end)) = self.versions.remove(&version) else { return false };
         for doc in first..end {
             for at in self.forward_range(doc) {
-                self.terms[self.forward[at].0 as usize].live -= 1;
+                self.holders[self.forward[at].0 as usize].live -= 1;
             }
             let doc = &mut self.docs[doc as usize];
             doc.live = false;
@@ -133,15 +116,42 @@ impl Memtable {
         self.docs[first as usize..end as usize].iter().map(|doc| (doc.chunk, u64::from(doc.words)))
     }
 
-    /// Every live chunk, with the number under which [`terms_of`](Self::terms_of) knows it.
-    pub(super) fn live_docs(&self) -> impl Iterator<Item = (u32, &Doc)> {
-        (0..).zip(&self.docs).filter(|(_, doc)| doc.live)
+    /// Every live chunk, in the order of arrival.
+    pub(super) fn live_docs(&self) -> impl Iterator<Item = &Doc> {
+        self.docs.iter().filter(|doc| doc.live)
     }
 
-    /// The terms of a chunk and how often it holds them. Nothing for a number that is none of its chunks.
-    pub(super) fn terms_of(&self, doc: u32) -> impl Iterator<Item = (&[u8], u32)> {
-        let range = if (doc as usize) < self.docs.len() { self.forward_range(doc) } else { 0..0 };
-        self.forward[range].iter().map(|(id, count)| (&*self.terms[*id as usize].text, *count))
+    /// How many occurrences of terms the live chunks have.
+    pub(super) fn live_occurrences(&self) -> u64 {
+        let live = (0..).zip(&self.docs).filter(|(_, doc)| doc.live);
+        live.flat_map(|(doc, _)| &self.forward[self.forward_range(doc)]).map(|(_, count)| u64::from(*count)).sum()
+    }
+
+    /// Calls `each` with every term that a live chunk holds, ascending: the term, how many hold it, and which, each by
+    /// its place among the live ones, ascending, and how often. Ends with the first error.
+    pub(super) fn each_live_term<E>(
+        &self,
+        mut each: impl FnMut(&[u8], u32, &mut dyn Iterator<Item = (u32, u32)>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // The place of each chunk among the live ones.
+        let mut places = Vec::with_capacity(self.docs.len());
+        let mut live = 0;
+        for doc in &self.docs {
+            places.push(doc.live.then_some(live));
+            live += u32::from(doc.live);
+        }
+        let mut terms: Vec<(&[u8], &Holders)> = (0..)
+            .zip(&self.holders)
+            .filter(|(_, holders)| holders.live > 0)
+            .map(|(number, holders)| (self.terms.term(number), holders))
+            .collect();
+        terms.sort_unstable_by_key(|(term, _)| *term);
+        for (term, holders) in terms {
+            let postings = holders.postings.iter();
+            let mut postings = postings.filter_map(|(doc, count)| Some((places[*doc as usize]?, *count)));
+            each(term, holders.live, &mut postings)?;
+        }
+        Ok(())
     }
 
     pub(super) fn live_chunks(&self) -> u64 {
@@ -159,12 +169,17 @@ impl Memtable {
 
     /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        // Vectors that double hold up to twice what is in them; three quarters of that on average.
+        const POSTINGS_BYTES: usize = size_of::<(u32, u32)>() * 3 / 2;
+        self.terms.memory()
+            + self.holders.len() * size_of::<Holders>()
+            + self.docs.len() * size_of::<Doc>()
+            + self.forward.len() * (size_of::<(u32, u32)>() + POSTINGS_BYTES)
     }
 
     /// How many live chunks hold `term`.
     pub(super) fn holders(&self, term: &[u8]) -> u64 {
-        self.ids.get(term).map_or(0, |id| u64::from(self.terms[*id as usize].live))
+        self.terms.number(term).map_or(0, |number| u64::from(self.holders[number as usize].live))
     }
 
     /// Offers every live chunk that holds one of the terms and that `accept` lets pass.
@@ -177,8 +192,8 @@ impl Memtable {
     ) {
         let mut points = vec![0; self.docs.len()];
         for (term, weight) in terms {
-            let Some(id) = self.ids.get(*term) else { continue };
-            for (doc, count) in &self.terms[*id as usize].postings {
+            let Some(number) = self.terms.number(term) else { continue };
+            for (doc, count) in &self.holders[number as usize].postings {
                 let doc = *doc as usize;
                 points[doc] += similarity.points(*weight, self.docs[doc].norm, *count);
             }

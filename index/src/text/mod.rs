@@ -12,9 +12,11 @@ mod stem;
 mod stop;
 mod word;
 
+mod analysis;
 mod lexical;
 mod search;
 
+mod dictionary;
 mod evaluate;
 mod memtable;
 mod removed;
@@ -28,7 +30,9 @@ mod error;
 mod flush;
 mod merge;
 mod schema;
+mod write;
 
+pub use analysis::Analysis;
 pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze};
 pub use flush::{FlushJob, Flushed};
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use loom_storage::{ChunkId, VersionId};
 
-use super::LexicalChunk;
-use super::analyze::analyze;
+use super::analysis::Analysis;
+use super::dictionary::Dictionary;
 
 /// What to leave out of the parts below, and what to subtract from their statistics.
 #[derive(Default)]
@@ -13,20 +13,11 @@ pub(super) struct Removed {
     versions: HashMap<VersionId, RemovedVersion>,
     chunks: HashSet<ChunkId>,
     words: u64,
-    /// The terms of removed chunks, and their places in `holders`.
-    terms: HashMap<Box<[u8]>, u32>,
-    /// How many removed chunks hold a term.
-    holders: Vec<Holders>,
-    /// How many texts of chunks were ever read.
-    texts: u64,
+    /// The terms of removed chunks.
+    terms: Dictionary,
+    /// How many removed chunks hold each term.
+    holders: Vec<u64>,
     bytes: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Holders {
-    count: u64,
-    /// The last chunk that was counted, by its number among the texts.
-    last: u64,
 }
 
 struct RemovedVersion {
@@ -41,45 +32,29 @@ const OVERHEAD_BYTES: usize = 80;
 
 impl Removed {
     /// Removes a version that is not among the removed ones. `held` are its chunks in the parts below, each with its
-    /// length; `texts` are the same chunks as they were added.
-    pub(super) fn add(
-        &mut self,
-        version: VersionId,
-        held: impl Iterator<Item = (ChunkId, u64)>,
-        texts: &[LexicalChunk<'_>],
-    ) {
+    /// length; `analysis` is of the same chunks as they were added.
+    pub(super) fn add(&mut self, version: VersionId, held: impl Iterator<Item = (ChunkId, u64)>, analysis: &Analysis) {
         let mut removed = RemovedVersion { chunks: Vec::new(), words: 0, terms: Vec::new() };
         for (chunk, words) in held {
             removed.chunks.push(chunk);
             removed.words += words;
         }
-        for chunk in texts {
-            self.texts += 1;
-            for text in [chunk.context, chunk.text] {
-                analyze(text, |term, _| removed.terms.extend(self.count(term)));
+        let mut numbers = Vec::with_capacity(analysis.terms.len());
+        let Self { terms, holders, .. } = self;
+        terms.intern_all(&analysis.terms, |number, new| {
+            if new {
+                holders.push(0);
             }
+            numbers.push(number);
+        });
+        removed.terms.extend(analysis.forward.iter().map(|(term, _)| numbers[*term as usize]));
+        for number in &removed.terms {
+            self.holders[*number as usize] += 1;
         }
         self.chunks.extend(&removed.chunks);
         self.words += removed.words;
         self.bytes += removed.bytes();
         self.versions.insert(version, removed);
-    }
-
-    /// Counts a term of the chunk that is being read; returns its place if it was not counted for this chunk before.
-    fn count(&mut self, term: &[u8]) -> Option<u32> {
-        let id = self.terms.get(term).copied().unwrap_or_else(|| {
-            let id = u32::try_from(self.holders.len()).expect("memory ends before four billion terms");
-            self.bytes += term.len() + OVERHEAD_BYTES;
-            self.terms.insert(term.into(), id);
-            self.holders.push(Holders { count: 0, last: 0 });
-            id
-        });
-        let holders = &mut self.holders[id as usize];
-        if holders.last == self.texts {
-            return None;
-        }
-        *holders = Holders { count: holders.count + 1, last: self.texts };
-        Some(id)
     }
 
     /// Takes a removal back; returns whether there was one.
@@ -91,7 +66,7 @@ impl Removed {
             self.chunks.remove(chunk);
         }
         for id in removed.terms {
-            self.holders[id as usize].count -= 1;
+            self.holders[id as usize] -= 1;
         }
         true
     }
@@ -124,12 +99,12 @@ impl Removed {
 
     /// How many of them hold `term`.
     pub(super) fn holders(&self, term: &[u8]) -> u64 {
-        self.terms.get(term).map_or(0, |id| self.holders[*id as usize].count)
+        self.terms.number(term).map_or(0, |number| self.holders[number as usize])
     }
 
     /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.terms.memory() + self.holders.len() * size_of::<u64>()
     }
 }
 

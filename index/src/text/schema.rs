@@ -10,8 +10,8 @@ use super::analyze::ANALYZER_VERSION;
 
 /// The version of the schema, the payload and the meaning of both.
 pub(super) const FORMAT_VERSION: u32 = 1;
-/// The name of the tokenizer in the schema; registered only while writing.
-pub(super) const TOKENIZER: &str = "loom";
+/// The name of the tokenizer in the schema. There is none of that name: terms reach tantivy ready made.
+const TOKENIZER: &str = "loom";
 
 pub(super) const CHUNK: &str = "chunk";
 pub(super) const VERSION: &str = "version";
@@ -23,12 +23,8 @@ pub(super) struct Fields {
     pub(super) schema: Schema,
     /// The terms of context and text together, with their counts.
     pub(super) text: Field,
-    /// The chunk's id.
-    pub(super) chunk: Field,
     /// The id of the version that it belongs to; deletes go by it.
     pub(super) version: Field,
-    /// The chunk's exact length in words.
-    pub(super) words: Field,
 }
 
 impl Fields {
@@ -40,10 +36,12 @@ impl Fields {
             .set_index_option(IndexRecordOption::WithFreqs)
             .set_fieldnorms(false);
         let text = schema.add_text_field(TEXT, TextOptions::default().set_indexing_options(indexing));
-        let chunk = schema.add_u64_field(CHUNK, FAST);
+        // The chunk's id.
+        schema.add_u64_field(CHUNK, FAST);
         let version = schema.add_u64_field(VERSION, NumericOptions::from(FAST | INDEXED));
-        let words = schema.add_u64_field(WORDS, FAST);
-        Self { schema: schema.build(), text, chunk, version, words }
+        // The chunk's exact length in words.
+        schema.add_u64_field(WORDS, FAST);
+        Self { schema: schema.build(), text, version }
     }
 }
 

@@ -1,0 +1,152 @@
+//! What is measured of other processes: the HTTP server, and resident memory.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use loom::{Config, Engine};
+
+use super::Outcome;
+use super::corpus::Corpus;
+use super::engine::{call, search_input, wait_for_graph};
+use super::measure::{self, Latencies};
+use super::report::Report;
+
+/// The mode of this program in which it opens a folder, searches, and says what memory it takes.
+pub const SERVE: &str = "serve";
+const CALLS: usize = 300;
+
+/// A server that is stopped when this is dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(data: &Path) -> Outcome<Self> {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_loom"))
+            .arg("serve")
+            .env("LOOM_DATA", data)
+            .env("LOOM_LISTEN", "127.0.0.1:0")
+            .env("LOOM_LOG", "warn")
+            .stderr(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().ok_or("its output is piped")?).read_line(&mut line)?;
+        let address = line.trim().rsplit_once("http://").ok_or("it says where it listens")?.1.to_owned();
+        Ok(Self { child, address })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A server that is gone already needs no killing.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// What HTTP adds to the median of a search.
+pub fn http(corpus: &Corpus, data: &Path, report: &mut Report) -> Outcome<()> {
+    report.heading("HTTP");
+    let queries: Vec<&str> = corpus.queries.iter().map(|(query, _)| query.as_str()).cycle().take(CALLS).collect();
+    let engine = Engine::open(data, Config::default())?;
+    call(&engine, "knowledge.search", search_input(queries[0], "lexical"))?;
+    let mut inside = Latencies::default();
+    for query in queries.iter().chain(&queries) {
+        inside.push(measure::thread(|| call(&engine, "knowledge.search", search_input(query, "lexical")))?.1);
+    }
+    engine.close()?;
+    drop(engine);
+    let server = Server::start(data)?;
+    let mut stream = TcpStream::connect(&server.address)?;
+    stream.set_nodelay(true)?;
+    let mut outside = Latencies::default();
+    post(&mut stream, &server.address, queries[0])?;
+    for query in queries.iter().chain(&queries) {
+        outside.push(measure::thread(|| post(&mut stream, &server.address, query))?.1);
+    }
+    report.figure("lexical search in process: median", inside.at(50), "ms");
+    report.figure("over HTTP: median", outside.at(50), "ms");
+    report.figure("HTTP adds", outside.at(50) - inside.at(50), "ms (wanted: at most 0.3)");
+    Ok(())
+}
+
+fn post(stream: &mut TcpStream, address: &str, query: &str) -> Outcome<Vec<u8>> {
+    let body = search_input(query, "lexical").to_string();
+    let request = format!(
+        "POST /v1/knowledge.search HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 {
+            return Err("the server closed the connection".into());
+        }
+        answer.extend_from_slice(&buffer[..read]);
+        if let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+            if !head.starts_with("http/1.1 200") {
+                return Err(format!("the server answered {head}").into());
+            }
+            let length: usize = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"))
+                .ok_or("an answer has a length")?
+                .trim()
+                .parse()?;
+            if answer.len() >= end + 4 + length {
+                return Ok(answer.split_off(end + 4));
+            }
+        }
+    }
+}
+
+/// The resident memory of a server on an empty folder, and of one that searches the chunks.
+pub fn memory(corpus: &Corpus, data: &Path, folder: &Path, report: &mut Report) -> Outcome<()> {
+    report.heading("resident memory");
+    let server = Server::start(&folder.join("empty"))?;
+    report.figure(
+        "serving an empty folder",
+        measure::resident_mb(&server.child.id().to_string())?,
+        "MB (wanted: below 64)",
+    );
+    drop(server);
+    let queries = folder.join("queries.txt");
+    let lines: Vec<&str> = corpus.queries.iter().map(|(query, _)| query.as_str()).collect();
+    fs::write(&queries, lines.join("\n"))?;
+    let output = Command::new(std::env::current_exe()?).arg(SERVE).arg(data).arg(&queries).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    report.figure(
+        "searching the chunks",
+        String::from_utf8(output.stdout)?.trim().parse()?,
+        "MB (wanted at 100,000: below 400)",
+    );
+    Ok(())
+}
+
+/// Searches a folder and prints the resident memory that it takes, in MB.
+#[expect(clippy::print_stdout, reason = "the parent reads it")]
+pub fn serve(data: &Path, queries: &Path) -> Outcome<()> {
+    let engine = Engine::open(data, Config::default())?;
+    let queries = fs::read_to_string(queries)?;
+    let search = || -> Outcome<()> {
+        for query in queries.lines() {
+            call(&engine, "knowledge.search", search_input(query, "hybrid"))?;
+        }
+        Ok(())
+    };
+    search()?;
+    wait_for_graph()?;
+    search()?;
+    println!("{}", measure::resident_mb("self")?);
+    Ok(())
+}
