@@ -24,6 +24,10 @@ pub struct Config {
     /// The most namespaces that an `all_mine` search reads besides the addressed one:
     /// `LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES`, default 20.
     pub fanout_namespaces_max: usize,
+    /// What the indexes of all namespaces may take together, and how long they are waited for.
+    pub index: IndexLimits,
+    /// How long one call may take.
+    pub deadlines: Deadlines,
     /// The bounds of the HTTP server.
     pub http: HttpLimits,
     /// Where the time comes from.
@@ -43,17 +47,67 @@ pub struct DocumentLimits {
     pub original_bytes: usize,
 }
 
+/// What the indexes of all namespaces may take together. They are opened when a namespace is used, and the least recently
+/// used are closed; one in use stays.
+#[derive(Clone, Debug)]
+pub struct IndexLimits {
+    /// How many namespaces have theirs open: `LOOM_INDEX_OPEN_MAX`, default 64.
+    pub open_max: usize,
+    /// About how many bytes of memory the open ones hold: `LOOM_INDEX_MEMORY_MAX_BYTES`, default 1 GiB.
+    pub memory_bytes: u64,
+    /// How long one stays open without use, in milliseconds: `LOOM_INDEX_IDLE_MS`, default five minutes.
+    pub idle_ms: u64,
+    /// How many are opened or built at once, large namespaces at most half of them: `LOOM_INDEX_BUILDS_MAX`, default 4.
+    pub builds_max: usize,
+    /// How long a call waits for one that is being opened or built, in milliseconds: `LOOM_INDEX_WAIT_MS`, default ten
+    /// minutes. Over HTTP `LOOM_HTTP_INDEX_WAIT_MS` counts.
+    pub wait_ms: u64,
+}
+
+impl Default for IndexLimits {
+    fn default() -> Self {
+        Self { open_max: 64, memory_bytes: 1 << 30, idle_ms: 300_000, builds_max: 4, wait_ms: 600_000 }
+    }
+}
+
+/// How long a call may take, waiting for a worker and for an index not counted. A commit that was begun is finished.
+#[derive(Clone, Debug)]
+pub struct Deadlines {
+    /// A call that only reads, in milliseconds: `LOOM_READ_DEADLINE_MS`, default 30 seconds.
+    pub read_ms: u64,
+    /// A call that writes, in milliseconds: `LOOM_WRITE_DEADLINE_MS`, default ten minutes.
+    pub write_ms: u64,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self { read_ms: 30_000, write_ms: 600_000 }
+    }
+}
+
 /// The bounds of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
     /// The largest JSON body in bytes: `LOOM_HTTP_MAX_BODY_BYTES`, default 96 MiB.
     pub max_body_bytes: usize,
-    /// Operations that run at once: `LOOM_HTTP_WORKERS`, default twice the cores, at least 4.
+    /// Operations that run at once: `LOOM_HTTP_WORKERS`, default twice the cores, at least 8.
     pub workers: usize,
+    /// How many of them may be of one namespace: `LOOM_HTTP_NAMESPACE_WORKERS`, default three quarters of the workers.
+    pub namespace_workers: Option<usize>,
     /// Operations that wait for a worker: `LOOM_HTTP_QUEUE`, default 256.
     pub queue: usize,
+    /// How many of them may be of one namespace: `LOOM_HTTP_NAMESPACE_QUEUE`, default half of the queue.
+    pub namespace_queue: Option<usize>,
     /// How long one waits before it is refused, in milliseconds: `LOOM_HTTP_QUEUE_WAIT_MS`, default 2000.
     pub queue_wait_ms: u64,
+    /// How long an operation waits for an index that is being opened or built, in milliseconds:
+    /// `LOOM_HTTP_INDEX_WAIT_MS`, default 5000.
+    pub index_wait_ms: u64,
+    /// How long requests that were begun may take to end when the server stops, in milliseconds: `LOOM_HTTP_DRAIN_MS`,
+    /// default ten seconds.
+    pub drain_ms: u64,
+    /// How many connections may be open: `LOOM_HTTP_CONNECTIONS`, default 512. The next ones wait in the system's backlog.
+    pub connections: usize,
     /// Host names beside the loopback's that requests may name: `LOOM_ALLOWED_HOSTS`, separated by commas.
     pub allowed_hosts: Vec<String>,
     /// Origins beside the server's own that browsers may come from: `LOOM_ALLOWED_ORIGINS`, separated by commas.
@@ -70,6 +124,8 @@ impl Default for Config {
             embedding: EmbedSettings::default(),
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
             fanout_namespaces_max: 20,
+            index: IndexLimits::default(),
+            deadlines: Deadlines::default(),
             http: HttpLimits::default(),
             clock: Clock::system(),
             ids: Ids::system(),
@@ -82,9 +138,14 @@ impl Default for HttpLimits {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
             max_body_bytes: 96 << 20,
-            workers: (2 * cores).max(4),
+            workers: (2 * cores).max(8),
+            namespace_workers: None,
             queue: 256,
+            namespace_queue: None,
             queue_wait_ms: 2_000,
+            index_wait_ms: 5_000,
+            drain_ms: 10_000,
+            connections: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
         }
@@ -121,10 +182,10 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", &mut config.fanout_namespaces_max, 0)?;
-        number(lookup, "LOOM_HTTP_MAX_BODY_BYTES", &mut config.http.max_body_bytes, 1)?;
-        number(lookup, "LOOM_HTTP_WORKERS", &mut config.http.workers, 1)?;
-        number(lookup, "LOOM_HTTP_QUEUE", &mut config.http.queue, 0)?;
-        number(lookup, "LOOM_HTTP_QUEUE_WAIT_MS", &mut config.http.queue_wait_ms, 0)?;
+        config.index.set(lookup)?;
+        number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
+        number(lookup, "LOOM_WRITE_DEADLINE_MS", &mut config.deadlines.write_ms, 1)?;
+        config.http.set(lookup)?;
         config.http.allowed_hosts = list(lookup, "LOOM_ALLOWED_HOSTS");
         config.http.allowed_origins = list(lookup, "LOOM_ALLOWED_ORIGINS");
 
@@ -135,6 +196,39 @@ impl Config {
             .map_err(|error| Error::invalid("LOOM_KNOWLEDGE_CHUNK_SIZE", error.to_string()))?;
         Ok(config)
     }
+}
+
+impl IndexLimits {
+    fn set(&mut self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<(), Error> {
+        number(lookup, "LOOM_INDEX_OPEN_MAX", &mut self.open_max, 1)?;
+        number(lookup, "LOOM_INDEX_MEMORY_MAX_BYTES", &mut self.memory_bytes, 1)?;
+        number(lookup, "LOOM_INDEX_IDLE_MS", &mut self.idle_ms, 0)?;
+        number(lookup, "LOOM_INDEX_BUILDS_MAX", &mut self.builds_max, 1)?;
+        number(lookup, "LOOM_INDEX_WAIT_MS", &mut self.wait_ms, 0)
+    }
+}
+
+impl HttpLimits {
+    fn set(&mut self, lookup: &dyn Fn(&str) -> Option<String>) -> Result<(), Error> {
+        number(lookup, "LOOM_HTTP_MAX_BODY_BYTES", &mut self.max_body_bytes, 1)?;
+        number(lookup, "LOOM_HTTP_WORKERS", &mut self.workers, 1)?;
+        self.namespace_workers = optional(lookup, "LOOM_HTTP_NAMESPACE_WORKERS", 1)?;
+        number(lookup, "LOOM_HTTP_QUEUE", &mut self.queue, 0)?;
+        self.namespace_queue = optional(lookup, "LOOM_HTTP_NAMESPACE_QUEUE", 0)?;
+        number(lookup, "LOOM_HTTP_QUEUE_WAIT_MS", &mut self.queue_wait_ms, 0)?;
+        number(lookup, "LOOM_HTTP_INDEX_WAIT_MS", &mut self.index_wait_ms, 0)?;
+        number(lookup, "LOOM_HTTP_DRAIN_MS", &mut self.drain_ms, 0)?;
+        number(lookup, "LOOM_HTTP_CONNECTIONS", &mut self.connections, 1)
+    }
+}
+
+/// A number that is only there when it is set.
+fn optional(lookup: &dyn Fn(&str) -> Option<String>, name: &str, least: usize) -> Result<Option<usize>, Error> {
+    let mut value = None;
+    if lookup(name).is_some_and(|given| !given.is_empty()) {
+        number(lookup, name, value.insert(least), least)?;
+    }
+    Ok(value)
 }
 
 fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy>(
@@ -175,8 +269,14 @@ mod tests {
             with("LOOM_ALLOWED_HOSTS", "a.test, b.test,").expect("a list").http.allowed_hosts,
             ["a.test", "b.test"]
         );
+        assert_eq!(with("LOOM_HTTP_NAMESPACE_WORKERS", "3").expect("a number").http.namespace_workers, Some(3));
+        assert_eq!(with("LOOM_HTTP_NAMESPACE_QUEUE", "").expect("empty is unset").http.namespace_queue, None);
+        assert_eq!(with("LOOM_INDEX_IDLE_MS", "0").expect("a number").index.idle_ms, 0);
         for (name, value) in [
             ("LOOM_HTTP_WORKERS", "0"),
+            ("LOOM_HTTP_NAMESPACE_WORKERS", "0"),
+            ("LOOM_INDEX_OPEN_MAX", "0"),
+            ("LOOM_READ_DEADLINE_MS", "-1"),
             ("LOOM_KNOWLEDGE_MAX_CHUNKS", "many"),
             ("LOOM_ORG", "../x"),
             ("LOOM_KNOWLEDGE_CHUNK_STRIDE", "9000"),

@@ -1,10 +1,10 @@
 //! What an operation is given: one snapshot to read, the time, the embedders; and, for a command, what it may
 //! prepare before its batch is committed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loom_index::{Model, Projection, View};
 use loom_storage::{Batch, BlobRow, DocId, Hash, Precondition, RecordWrite, Scope, Snapshot, Timestamp, Write};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::clock::rfc3339;
 use crate::config::Config;
+use crate::deadline::{Deadline, after};
 use crate::embed::EmbedKind;
 use crate::engine::Inner;
 use crate::error::Error;
@@ -27,14 +28,26 @@ const CALLERS_OWN: &str = "@me";
 pub struct Reading<'e> {
     engine: &'e Inner,
     caller: Caller,
+    deadline: Deadline,
+    /// How much longer the call may wait for indexes, of all the namespaces it reads together.
+    index_wait: Cell<Duration>,
     snapshot: Box<dyn Snapshot>,
     timings: RefCell<Vec<(&'static str, f64)>>,
 }
 
 impl<'e> Reading<'e> {
-    pub(crate) fn new(engine: &'e Inner, caller: &Caller) -> Result<Self, Error> {
+    pub(crate) fn new(engine: &'e Inner, caller: &Caller, deadline: Deadline) -> Result<Self, Error> {
         engine.refuse_when_closed()?;
-        Ok(Self { engine, caller: caller.clone(), snapshot: engine.store.snapshot()?, timings: RefCell::default() })
+        let snapshot = engine.store.snapshot()?;
+        let index_wait = caller.index_wait.unwrap_or(Duration::from_millis(engine.config.index.wait_ms));
+        Ok(Self {
+            engine,
+            caller: caller.clone(),
+            deadline,
+            index_wait: Cell::new(index_wait),
+            snapshot,
+            timings: RefCell::default(),
+        })
     }
 
     /// The snapshot.
@@ -76,7 +89,7 @@ impl<'e> Reading<'e> {
 
     /// The embedding state of a namespace.
     pub fn models(&self, scope: &Scope) -> Result<NamespaceModels, Error> {
-        models::of_namespace(scope, self.snapshot(), &self.engine.embedders)
+        models::of_namespace(scope, self.snapshot(), &self.engine.embedders, self.deadline.at())
     }
 
     /// The name of the model that serves a namespace, which no provider is asked for.
@@ -84,14 +97,34 @@ impl<'e> Reading<'e> {
         models::serving_name(scope, self.snapshot(), &self.engine.embedders)
     }
 
-    /// The projection of a namespace, caught up with the snapshot.
-    pub fn projection(&self, scope: &Scope) -> Result<Arc<Projection>, Error> {
-        self.engine.projection(scope, self.snapshot())
+    /// [`Code::Overloaded`](crate::Code::Overloaded) once the call has had its time.
+    pub fn check_deadline(&self) -> Result<(), Error> {
+        self.deadline.check()
     }
 
-    /// The projection and the store at one moment that shows every commit answered before the call.
-    pub fn view<'p>(&self, projection: &'p Projection) -> Result<View<'p>, Error> {
-        Ok(projection.view(self.engine.store.as_ref())?)
+    /// The projection of a namespace, caught up with the snapshot. The time that it takes to open counts against the
+    /// wait for an index, not against the call's deadline.
+    pub fn projection(&self, scope: &Scope) -> Result<Arc<Projection>, Error> {
+        let started = Instant::now();
+        let wait = self.index_wait.get();
+        let projection = self.engine.projection(scope, self.snapshot(), after(wait));
+        let waited = started.elapsed();
+        self.index_wait.set(wait.saturating_sub(waited));
+        self.deadline.extend(waited);
+        projection
+    }
+
+    /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
+    /// projection cannot follow the store and another has to be asked for.
+    pub fn view<'p>(&self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
+        match projection.view(self.engine.store.as_ref()) {
+            Err(loom_index::Error::Rebuild { detail, .. }) => {
+                tracing::warn!(scope = %projection.scope(), detail, "rebuilding the projections");
+                self.engine.projections.replace(projection)?;
+                Ok(None)
+            }
+            view => Ok(Some(view?)),
+        }
     }
 
     /// How far the namespace's move to another embedding model has come, when one is under way.
@@ -102,7 +135,7 @@ impl<'e> Reading<'e> {
     /// The vector of a query under a model.
     pub fn embed_query(&self, model: &Model, query: &str) -> Result<Vec<f32>, Error> {
         let started = Instant::now();
-        let mut vectors = self.engine.embedders.embed(model, &[query], EmbedKind::Query)?;
+        let mut vectors = self.engine.embedders.embed(model, &[query], EmbedKind::Query, self.deadline.at())?;
         self.time("embed", started.elapsed().as_secs_f64() * 1e3);
         vectors.pop().ok_or_else(|| Error::internal("the embedder answered without a vector"))
     }
@@ -110,7 +143,7 @@ impl<'e> Reading<'e> {
     /// The vectors of passages under a model, in one call.
     pub fn embed_passages(&self, model: &Model, passages: &[&str]) -> Result<Vec<Vec<f32>>, Error> {
         let started = Instant::now();
-        let vectors = self.engine.embedders.embed(model, passages, EmbedKind::Passage)?;
+        let vectors = self.engine.embedders.embed(model, passages, EmbedKind::Passage, self.deadline.at())?;
         self.time("embed", started.elapsed().as_secs_f64() * 1e3);
         Ok(vectors)
     }
@@ -177,7 +210,7 @@ impl<'e> Planning<'e> {
         let started = Instant::now();
         let models = self.models(scope)?;
         for model in std::iter::once(&models.serving).chain(&models.building) {
-            let vectors = embed_missing(self.engine, self.snapshot(), scope, model, inputs)?;
+            let vectors = embed_missing(self.engine, self.snapshot(), scope, model, inputs, self.deadline.at())?;
             if !vectors.is_empty() {
                 batch.writes.push(Write::PutVectors { scope: scope.clone(), model: model.name.clone(), vectors });
             }
@@ -207,6 +240,7 @@ pub(crate) fn embed_missing(
     scope: &Scope,
     model: &Model,
     inputs: &[(Hash, String)],
+    until: Instant,
 ) -> Result<Vec<(Hash, Vec<f32>)>, Error> {
     let hashes: Vec<Hash> = inputs.iter().map(|(hash, _)| *hash).collect();
     let kept = snapshot.vectors(scope, &model.name, &hashes)?;
@@ -221,6 +255,6 @@ pub(crate) fn embed_missing(
         return Ok(Vec::new());
     }
     let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
-    let vectors = engine.embedders.embed(model, &texts, EmbedKind::Passage)?;
+    let vectors = engine.embedders.embed(model, &texts, EmbedKind::Passage, until)?;
     Ok(missing.iter().map(|(hash, _)| *hash).zip(vectors).collect())
 }

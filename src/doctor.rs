@@ -1,13 +1,18 @@
 //! `loom doctor`: whether storage is sound and the projections hold exactly what it serves.
 
+use std::time::Duration;
+
 use loom_storage::{Scope, Snapshot, Version, live_versions};
 use serde::Serialize;
 
+use crate::deadline::after;
 use crate::engine::Engine;
 use crate::error::Error;
 
 /// The most findings of a kind that are listed one by one.
 const LISTED_MAX: usize = 20;
+/// How long a namespace's index may take to be built before it is reported as one that cannot be compared.
+const DOCTOR_WAIT: Duration = Duration::from_hours(1);
 
 /// What a check does beside reading.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,7 +113,7 @@ impl Engine {
     fn compare(&self, scope: &Scope, snapshot: &dyn Snapshot, report: &mut Report) -> Result<Vec<Finding>, Error> {
         let mut findings = Vec::new();
         let mut warn = |what: String| findings.push(Finding { severity: Severity::Warning, what });
-        let projection = self.inner().projection(scope, snapshot)?;
+        let projection = self.inner().projection(scope, snapshot, after(DOCTOR_WAIT))?;
         let view = projection.view(self.inner().store.as_ref())?;
         let snapshot = view.snapshot();
         let (mut documents, mut chunks, mut embedded) = (0_u64, 0_u64, 0_u64);

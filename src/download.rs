@@ -5,11 +5,12 @@ use std::io::{Cursor, Read, Seek};
 use loom_storage::Hash;
 
 use crate::context::Reading;
+use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 use crate::ingest;
 use crate::limits;
-use crate::op::Caller;
+use crate::op::{Caller, Kind};
 
 /// Bytes that can be read from any position.
 pub trait ReadSeek: Read + Seek + Send {}
@@ -60,7 +61,7 @@ impl Engine {
         let org = if org.is_empty() { &config.org } else { org };
         let namespace = if namespace.is_empty() { &config.namespace } else { namespace };
         limits::source_uri("source_uri", source_uri)?;
-        let reading: Reading<'_> = self.reading(caller)?;
+        let reading: Reading<'_> = self.reading(caller, Deadline::of(Kind::Read, config))?;
         let scope = reading.scope(org, namespace)?;
         let Some(version) = ingest::current(&reading, &scope, source_uri)?.1 else {
             let message = format!("{scope} has no live document {source_uri:?}");

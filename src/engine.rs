@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use loom_index::{Projection, Projections, UNSAVED_MAX};
+use loom_index::{Bounds, Projection, Projections, Source, UNSAVED_MAX};
 use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::config::Config;
+use crate::deadline::{Deadline, after};
 use crate::error::{Code, Error};
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
@@ -17,6 +19,10 @@ use crate::ops;
 use crate::work::Workers;
 
 use crate::context::{Planning, Reading};
+
+/// How long a write waits for its namespace's index to be opened or built before it is answered without. A search
+/// then waits instead, so that it never misses the write.
+const FOLLOW_WAIT: Duration = Duration::from_secs(2);
 
 /// An open folder. Cheap to clone; blocking; safe to share between threads. Dropping the last clone closes it, and
 /// the folder is free when that returns.
@@ -65,7 +71,7 @@ pub(crate) struct Inner {
     /// Whether the last write failed in the backend.
     failing: AtomicBool,
     /// Cuts background work short.
-    pub(crate) stop: AtomicBool,
+    pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
     workers: Workers,
 }
@@ -89,7 +95,14 @@ impl Engine {
 
     /// An engine over a store that is open.
     fn over(store: Arc<dyn Store>, folder: &Path, config: Config) -> Result<Self, Error> {
-        let projections = Projections::open(&folder.join("index"))?;
+        let index = &config.index;
+        let bounds = Bounds {
+            open_max: index.open_max,
+            bytes_max: index.memory_bytes,
+            idle: Duration::from_millis(index.idle_ms),
+            builds_max: index.builds_max,
+        };
+        let projections = Projections::open(&folder.join("index"), bounds)?;
         let embedders = Embedders::new(&config.embedding)?;
         let inner = Arc::new(Inner {
             store,
@@ -99,7 +112,7 @@ impl Engine {
             closed: AtomicBool::new(false),
             written: Mutex::new(false),
             failing: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
+            stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
             workers: Workers::default(),
         });
@@ -142,9 +155,9 @@ impl Engine {
         let snapshot = self.inner().store.snapshot()?;
         let rows = snapshot.namespaces(None)?;
         let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
-        let (opened, _) = self.inner().projections.opened();
-        let totals: Vec<_> = opened.iter().map(|projection| projection.totals()).collect();
-        let unsaved: usize = totals.iter().map(|total| total.unsaved).sum();
+        let mut unsaved = 0;
+        self.inner().projections.each_open(|projection| unsaved += projection.totals().unsaved);
+        let index = self.inner().projections.counts();
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let gauges = vec![
             ("loom_namespaces", "Namespaces that were ever written to.", rows.len() as f64),
@@ -152,7 +165,16 @@ impl Engine {
             ("loom_chunks", "Chunks of live documents.", sum(|row| row.chunks) as f64),
             ("loom_versions", "Stored document versions, superseded ones included.", sum(|row| row.versions) as f64),
             ("loom_commit_seq", "The number of the last commit.", snapshot.seq().0 as f64),
-            ("loom_projections_open", "Namespaces whose projections are open.", totals.len() as f64),
+            ("loom_projections_open", "Namespaces whose projections are open.", index.open as f64),
+            ("loom_projections_building", "Namespaces whose projections are opened or built.", index.building as f64),
+            ("loom_projections_bytes", "About how much memory the open projections hold.", index.bytes as f64),
+            ("loom_projections_opened_total", "Projections opened or built.", index.opened_total as f64),
+            ("loom_projections_closed_total", "Projections closed for want of use.", index.closed_total as f64),
+            (
+                "loom_projections_unready_total",
+                "Calls that found a projection not open yet.",
+                index.unready_total as f64,
+            ),
             (
                 "loom_projections_unsaved_changes",
                 "Chunks added or removed that projection files do not show yet.",
@@ -172,12 +194,12 @@ impl Engine {
         &self.0.0
     }
 
-    pub(crate) fn reading(&self, caller: &Caller) -> Result<Reading<'_>, Error> {
-        Reading::new(self.inner(), caller)
+    pub(crate) fn reading(&self, caller: &Caller, deadline: Deadline) -> Result<Reading<'_>, Error> {
+        Reading::new(self.inner(), caller, deadline)
     }
 
-    pub(crate) fn planning(&self, caller: &Caller) -> Result<Planning<'_>, Error> {
-        Ok(Planning::new(self.reading(caller)?))
+    pub(crate) fn planning(&self, caller: &Caller, deadline: Deadline) -> Result<Planning<'_>, Error> {
+        Ok(Planning::new(self.reading(caller, deadline)?))
     }
 
     /// Commits a batch, durable and searchable when it returns. An empty batch commits nothing.
@@ -210,6 +232,11 @@ impl Inner {
             // The write is durable: a projection that cannot follow is logged and discarded, and the next search
             // builds it anew from storage. The write itself must not be reported as failed.
             if let Err(error) = self.follow(&scope) {
+                if error.code == Code::Overloaded {
+                    // It is being built, and will have followed when it is first searched.
+                    tracing::debug!(%scope, %error, "a projection does not follow yet");
+                    continue;
+                }
                 tracing::error!(%scope, %error, cause = ?error.cause, "a projection could not follow a commit");
                 if let Err(error) = self.projections.discard(&scope) {
                     tracing::error!(%scope, %error, "a projection could not be discarded");
@@ -222,7 +249,7 @@ impl Inner {
     /// Brings the namespace's projection to the newest commit.
     fn follow(&self, scope: &Scope) -> Result<(), Error> {
         let snapshot = self.store.snapshot()?;
-        let projection = self.projection(scope, snapshot.as_ref())?;
+        let projection = self.projection(scope, snapshot.as_ref(), after(FOLLOW_WAIT))?;
         match projection.totals().unsaved {
             unsaved if unsaved >= UNSAVED_MAX => {
                 if let Err(error) = projection.flush(false) {
@@ -236,23 +263,35 @@ impl Inner {
         Ok(())
     }
 
-    /// The projection of a namespace, caught up with `snapshot`.
-    pub(crate) fn projection(&self, scope: &Scope, snapshot: &dyn Snapshot) -> Result<Arc<Projection>, Error> {
-        let models = crate::models::of_namespace(scope, snapshot, &self.embedders)?;
-        Ok(self.projections.namespace(scope, snapshot, &models.serving)?)
+    /// The projection of a namespace, caught up with `snapshot`. One that is not open is waited for until `until`.
+    pub(crate) fn projection(
+        &self,
+        scope: &Scope,
+        snapshot: &dyn Snapshot,
+        until: Instant,
+    ) -> Result<Arc<Projection>, Error> {
+        let source = || {
+            let snapshot = self.store.snapshot()?;
+            let models = crate::models::of_namespace(scope, snapshot.as_ref(), &self.embedders, until)?;
+            Ok(Source { snapshot, model: models.serving })
+        };
+        self.projections.namespace(scope, snapshot, until, source)
     }
 
     fn lagging(&self) -> Result<Vec<String>, Error> {
         self.refuse_when_closed()?;
         let snapshot = self.store.snapshot()?;
-        let (opened, opening) = self.projections.opened();
-        let mut lagging: Vec<String> = opening.iter().map(ToString::to_string).collect();
-        for projection in opened {
+        let mut lagging: Vec<String> = self.projections.lagging().iter().map(ToString::to_string).collect();
+        let mut looked = Ok(());
+        self.projections.each_open(|projection| {
             // Commits that change nothing a projection shows, such as vectors of another model, are not waited for.
-            if !snapshot.changes(projection.scope(), projection.totals().watermark, 1)?.items.is_empty() {
-                lagging.push(projection.scope().to_string());
+            match snapshot.changes(projection.scope(), projection.totals().watermark, 1) {
+                Ok(changes) if changes.items.is_empty() => {}
+                Ok(_) => lagging.push(projection.scope().to_string()),
+                Err(error) => looked = Err(error),
             }
-        }
+        });
+        looked?;
         Ok(lagging)
     }
 
@@ -262,9 +301,10 @@ impl Inner {
         let mut written = self.written.lock();
         if !*written {
             self.stop.store(true, Ordering::Release);
+            self.embedders.close();
             self.workers.stop();
             *written = true;
-            self.projections.flush(true)?;
+            self.projections.close()?;
         }
         Ok(())
     }
@@ -304,10 +344,13 @@ fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use loom_storage::{BlobReader, BlobWriter, Hash};
+    use loom_index::Model;
+    use loom_storage::{BlobReader, BlobWriter, Hash, RecordWrite};
     use serde_json::Value;
 
     use super::*;
+    use crate::models::{NamespaceModels, record_key};
+    use crate::op::Kind;
 
     /// A store whose disk takes no more.
     struct Full(RedbStore);
@@ -352,6 +395,28 @@ mod tests {
         let write = Write::PutVectors { scope: Scope::new("dev", "local"), model: "other".into(), vectors };
         engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] }).expect("it is written");
         assert!(engine.readiness().ready, "{}", engine.readiness().detail);
+    }
+
+    #[test]
+    fn a_projection_that_meets_a_model_it_has_no_index_of_is_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let engine = Engine::open(folder.path(), Config::default()).expect("it opens");
+        add(&engine).expect("it is written");
+        let scope = Scope::new("dev", "local");
+        let deadline = Deadline::of(Kind::Read, engine.config());
+        let reading = engine.reading(&Caller::local(), deadline).expect("it is open");
+        let held = reading.projection(&scope).expect("it opens");
+        let serving = Model { name: "openai:other".into(), dim: 32 };
+        let models = NamespaceModels { serving: serving.clone(), ..reading.models(&scope).expect("a record") };
+        let record = RecordWrite { key: record_key(&scope), value: Some(models.encode().expect("it is JSON")) };
+        let switch = Write::SwitchModel { scope: scope.clone(), model: serving.name.clone() };
+        // The switch comes between the projection and its view.
+        let batch = Batch { preconditions: Vec::new(), writes: vec![Write::Record(record), switch] };
+        engine.inner().store.commit(batch).expect("it is written");
+        assert!(reading.view(&held).expect("no error").is_none());
+        let other = reading.projection(&scope).expect("it opens");
+        let view = reading.view(&other).expect("no error").expect("it follows");
+        assert_eq!((view.model(), view.totals().versions), (&serving, 1));
     }
 
     #[test]

@@ -5,6 +5,11 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+/// What a caller is told of a defect.
+const DEFECT: &str = "a defect in Loom; the log line with this request id has the cause";
+/// After how many seconds a call that met an index in the making may be repeated.
+const INDEX_RETRY_S: u64 = 5;
+
 /// What went wrong, as a caller acts on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -124,10 +129,13 @@ impl Error {
 
     /// A [`Code::Internal`] with its cause.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self {
-            cause: Some(cause.into()),
-            ..Self::new(Code::Internal, "a defect in Loom; the log line with this request id has the cause")
-        }
+        Self { cause: Some(cause.into()), ..Self::new(Code::Internal, DEFECT) }
+    }
+
+    /// Whether the namespace's index is not built yet.
+    pub(crate) fn is_unready(&self) -> bool {
+        let index = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<loom_index::Error>());
+        matches!(index, Some(loom_index::Error::Unready { .. }))
     }
 
     /// The error as the API shows it.
@@ -147,8 +155,16 @@ impl Error {
 
 impl From<loom_storage::Error> for Error {
     fn from(error: loom_storage::Error) -> Self {
+        let told = Self::of_storage(&error);
+        Self { cause: Some(error.into()), ..told }
+    }
+}
+
+impl Error {
+    /// What a caller is told of a failure of storage, without its cause.
+    fn of_storage(error: &loom_storage::Error) -> Self {
         use loom_storage::Error as Storage;
-        let (code, message) = match &error {
+        let (code, message) = match error {
             Storage::Conflict { what } => (
                 Code::PreconditionFailed,
                 format!("{what} changed since it was read: read it again and repeat the call"),
@@ -176,21 +192,36 @@ impl From<loom_storage::Error> for Error {
             Storage::Corrupt { what, .. } => {
                 (Code::Internal, format!("a stored {what} is damaged: run `loom doctor`; the log names the record"))
             }
-            Storage::Invalid(_) => return Self::internal(error),
+            Storage::Invalid(_) => (Code::Internal, DEFECT.into()),
         };
-        Self { cause: Some(error.into()), ..Self::new(code, message) }
+        Self::new(code, message)
+    }
+
+    /// What a caller is told of a failure of the index, without its cause.
+    fn of_index(error: &loom_index::Error) -> Self {
+        use loom_index::Error as Index;
+        match error {
+            Index::Storage(storage) => Self::of_storage(storage),
+            Index::Backend { disk_full: true, .. } => {
+                Self::new(Code::BackendUnavailable, "the disk that holds the data folder is full: free some space")
+            }
+            Index::Backend { .. } | Index::Rebuild { .. } => Self::new(Code::Internal, DEFECT),
+            Index::Unready { percent } => Self {
+                retry_after_s: Some(INDEX_RETRY_S),
+                ..Self::new(
+                    Code::Overloaded,
+                    format!("the namespace's index is being rebuilt ({percent}% done): repeat the call later"),
+                )
+            },
+            Index::Stopped => Self::new(Code::Overloaded, "Loom is shutting down: call again once it runs"),
+            Index::Build(error) => Self::of_index(error),
+        }
     }
 }
 
 impl From<loom_index::Error> for Error {
     fn from(error: loom_index::Error) -> Self {
-        match error {
-            loom_index::Error::Storage(storage) => storage.into(),
-            loom_index::Error::Backend { disk_full: true, .. } => {
-                let message = "the disk that holds the data folder is full: free some space";
-                Self { cause: Some(error.into()), ..Self::new(Code::BackendUnavailable, message) }
-            }
-            loom_index::Error::Backend { .. } | loom_index::Error::Rebuild { .. } => Self::internal(error),
-        }
+        let told = Self::of_index(&error);
+        Self { cause: Some(error.into()), ..told }
     }
 }

@@ -7,6 +7,7 @@ pub mod chunk;
 mod clock;
 mod config;
 mod context;
+mod deadline;
 mod doctor;
 mod download;
 pub mod embed;

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use loom_index::Model;
 use loom_index::vector::DIMENSIONS;
@@ -17,19 +19,20 @@ pub struct Embedders {
     settings: EmbedSettings,
     configured: Arc<dyn Embedder>,
     others: Mutex<HashMap<String, Arc<dyn Embedder>>>,
+    closed: AtomicBool,
 }
 
 impl Embedders {
     /// The embedders of a configuration. A model that does not exist is an error that says which do.
     pub fn new(settings: &EmbedSettings) -> Result<Self, Error> {
         let configured = embed::from_settings(settings)?;
-        Ok(Self { settings: settings.clone(), configured, others: Mutex::default() })
+        Ok(Self { settings: settings.clone(), configured, others: Mutex::default(), closed: AtomicBool::new(false) })
     }
 
     /// The configured model. The first use of a remote one asks it for its dimension; one whose vectors no index
     /// takes is refused before anything is stored under it.
-    pub fn configured(&self) -> Result<Model, Error> {
-        let model = Model { name: self.configured.model().to_owned(), dim: self.configured.dim()? };
+    pub fn configured(&self, until: Instant) -> Result<Model, Error> {
+        let model = Model { name: self.configured.model().to_owned(), dim: self.configured.dim(until)? };
         if !DIMENSIONS.contains(&model.dim) {
             let (name, dim) = (&model.name, model.dim);
             let message = format!(
@@ -48,8 +51,14 @@ impl Embedders {
     }
 
     /// The vectors of texts under a model, each of the model's dimension.
-    pub fn embed(&self, model: &Model, texts: &[&str], kind: EmbedKind) -> Result<Vec<Vec<f32>>, Error> {
-        let vectors = self.get(&model.name)?.embed(texts, kind)?;
+    pub fn embed(
+        &self,
+        model: &Model,
+        texts: &[&str],
+        kind: EmbedKind,
+        until: Instant,
+    ) -> Result<Vec<Vec<f32>>, Error> {
+        let vectors = self.get(&model.name)?.embed(texts, kind, until)?;
         match vectors.iter().find(|vector| vector.len() != model.dim) {
             None => Ok(vectors),
             Some(other) => {
@@ -60,6 +69,15 @@ impl Embedders {
                 );
                 Err(Error::new(Code::ProviderRefused, message))
             }
+        }
+    }
+
+    /// Ends the calls that wait for a provider, and every later one that would.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.configured.close();
+        for other in self.others.lock().values() {
+            other.close();
         }
     }
 
@@ -83,6 +101,9 @@ impl Embedders {
         }
         let settings = EmbedSettings { model: model.to_owned(), ..self.settings.clone() };
         let embedder = embed::from_settings(&settings)?;
+        if self.closed.load(Ordering::Acquire) {
+            embedder.close();
+        }
         others.insert(model.to_owned(), Arc::clone(&embedder));
         Ok(embedder)
     }
@@ -94,6 +115,8 @@ impl From<EmbedError> for Error {
         let (code, retry_after_s) = match &error {
             EmbedError::Unavailable { retry_after_s, .. } => (Code::ProviderUnavailable, *retry_after_s),
             EmbedError::Refused { .. } | EmbedError::Invalid { .. } => (Code::ProviderRefused, None),
+            EmbedError::Late => (Code::Overloaded, Some(1)),
+            EmbedError::Closed => (Code::Overloaded, None),
             EmbedError::Config { .. } => (Code::ValidationFailed, None),
         };
         Self { retry_after_s, cause: Some(error.into()), ..Self::new(code, message) }
@@ -107,6 +130,8 @@ pub struct NamespaceModels {
     pub serving: Model,
     /// The model that is to serve once every live chunk has its vector.
     pub building: Option<Model>,
+    /// The other models of which vectors are stored, the one that served last first.
+    pub kept: Vec<String>,
     /// The commit that last wrote this state; `None` before the namespace's first write.
     pub changed: Option<Seq>,
 }
@@ -116,6 +141,14 @@ struct Stored {
     serving: String,
     serving_dim: usize,
     building: Option<(String, usize)>,
+    #[serde(default)]
+    kept: Vec<String>,
+}
+
+impl Stored {
+    fn decode(record: &[u8]) -> Result<Self, Error> {
+        serde_json::from_slice(record).map_err(Error::internal)
+    }
 }
 
 impl NamespaceModels {
@@ -125,6 +158,7 @@ impl NamespaceModels {
             serving: self.serving.name.clone(),
             serving_dim: self.serving.dim,
             building: self.building.as_ref().map(|model| (model.name.clone(), model.dim)),
+            kept: self.kept.clone(),
         };
         serde_json::to_vec(&stored).map_err(Error::internal)
     }
@@ -139,16 +173,30 @@ pub fn record_key(scope: &Scope) -> String {
 pub fn serving_name(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedders) -> Result<String, Error> {
     match snapshot.record(&record_key(scope))? {
         None => Ok(embedders.configured_name().to_owned()),
-        Some(_) => Ok(of_namespace(scope, snapshot, embedders)?.serving.name),
+        Some(record) => Ok(Stored::decode(&record.value)?.serving),
     }
 }
 
 /// The embedding state of a namespace; one that was never written to is served by the configured model.
-pub fn of_namespace(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedders) -> Result<NamespaceModels, Error> {
+pub fn of_namespace(
+    scope: &Scope,
+    snapshot: &dyn Snapshot,
+    embedders: &Embedders,
+    until: Instant,
+) -> Result<NamespaceModels, Error> {
     let Some(record) = snapshot.record(&record_key(scope))? else {
-        return Ok(NamespaceModels { serving: embedders.configured()?, building: None, changed: None });
+        let serving = embedders.configured(until)?;
+        return Ok(NamespaceModels { serving, building: None, kept: Vec::new(), changed: None });
     };
-    let stored: Stored = serde_json::from_slice(&record.value).map_err(Error::internal)?;
+    let stored = Stored::decode(&record.value)?;
+    let mut kept = stored.kept;
+    if let Some((abandoned, _)) = &stored.building
+        && abandoned != embedders.configured_name()
+        && !kept.contains(abandoned)
+    {
+        // It was given up half way, and has vectors.
+        kept.push(abandoned.clone());
+    }
     Ok(NamespaceModels {
         serving: Model { name: stored.serving, dim: stored.serving_dim },
         // A move that was given up by configuring another model asks its provider for nothing any more.
@@ -156,6 +204,7 @@ pub fn of_namespace(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedder
             .building
             .filter(|(name, _)| name == embedders.configured_name())
             .map(|(name, dim)| Model { name, dim }),
+        kept,
         changed: Some(record.changed),
     })
 }
@@ -177,7 +226,8 @@ mod tests {
         };
         let embedders = Embedders::new(&settings).expect("the built-in model");
         let model = Model { name: "openai:small".into(), dim: 64 };
-        let error = embedders.embed(&model, &["private"], EmbedKind::Passage).expect_err("nobody is asked");
+        let error =
+            embedders.embed(&model, &["private"], EmbedKind::Passage, Instant::now()).expect_err("nobody is asked");
         assert_eq!(error.code, Code::ProviderUnavailable);
         assert!(error.message.contains("no longer configured"), "{}", error.message);
         assert!(endpoint.accept().is_err(), "nobody connected");

@@ -1,7 +1,7 @@
 //! What an operation is, and what is done around every one of them: decoding, identity, snapshot, commit,
 //! waiting until the write is searchable, audit and encoding.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loom_storage::{Batch, Committed};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::context::{Planning, Reading};
+use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -95,12 +96,14 @@ pub struct Caller {
     pub role: Role,
     /// Who it is, as stored with what it writes.
     pub actor: String,
+    /// How long a call of its waits for indexes that are being opened or built; `None`: `LOOM_INDEX_WAIT_MS`.
+    pub index_wait: Option<Duration>,
 }
 
 impl Caller {
     /// The single user of a local install, who has every role.
     pub fn local() -> Self {
-        Self { role: Role::Admin, actor: "user:local".into() }
+        Self { role: Role::Admin, actor: "user:local".into(), index_wait: None }
     }
 }
 
@@ -186,7 +189,7 @@ fn output_schema<T: JsonSchema>() -> Schema {
 
 fn run_query<Q: Query>(engine: &Engine, caller: &Caller, input: Map<String, Value>) -> Result<Answer, Error> {
     let (input, ignored) = decode::<Q::Input>(engine, input)?;
-    let reading = engine.reading(caller)?;
+    let reading = engine.reading(caller, Deadline::of(Q::FACTS.kind, engine.config()))?;
     let output = Q::answer(&reading, input)?;
     encode(&output, &ignored, reading.timings())
 }
@@ -196,12 +199,15 @@ where
     C::Output: 'static,
 {
     let (input, ignored) = decode::<C::Input>(engine, input)?;
+    let deadline = Deadline::of(C::FACTS.kind, engine.config());
     for attempt in 1.. {
-        let planning = engine.planning(caller)?;
+        let planning = engine.planning(caller, deadline.clone())?;
         let Plan { mut batch, answer, audit } = C::plan(&planning, &input)?;
         if C::FACTS.audited {
             batch.writes.push(planning.audit_record(C::FACTS.name, &audit)?);
         }
+        // Past this the batch is written, however long that takes.
+        planning.check_deadline()?;
         let started = Instant::now();
         let committed = match engine.commit(batch) {
             // The namespace's embedding model changed under the plan, which says nothing about the document.

@@ -6,13 +6,16 @@
 //! 4. One commit, guarded by the record, makes the new model serve.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use loom_index::Model;
+use loom_index::{Model, Progress as BuildProgress};
 use loom_storage::{Batch, Hash, Precondition, RecordWrite, Scope, Snapshot, Write, live_versions};
 use parking_lot::Mutex;
 
 use crate::context::embed_missing;
+use crate::deadline::after;
 use crate::engine::Inner;
 use crate::error::{Code, Error};
 use crate::ingest;
@@ -20,6 +23,10 @@ use crate::models::{self, NamespaceModels};
 
 /// How many chunks are embedded and committed between two looks at whether to stop.
 const CHUNKS_PAGE: usize = 32;
+/// How long one such page, or the namespace's index, may take before the move is put off to the next pass.
+const STEP_WAIT: Duration = Duration::from_mins(10);
+/// Of how many models beside the serving one a namespace keeps its vectors, so that going back needs no provider.
+const MODELS_KEPT: usize = 1;
 
 /// How far the move of a namespace has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,40 +49,69 @@ pub fn pass(engine: &Inner) -> Result<(), Error> {
         if engine.stop.load(Ordering::Acquire) {
             break;
         }
-        let models = models::of_namespace(&row.scope, snapshot.as_ref(), &engine.embedders)?;
-        let settled = models.serving.name == engine.embedders.configured_name();
-        if models.changed.is_some() && !settled {
-            let moved = move_namespace(engine, &row.scope, models);
+        let models = models_of(engine, &row.scope, snapshot.as_ref())?;
+        if models.changed.is_some() && !is_settled(engine, &models) {
+            let moved = move_namespace(engine, &row.scope, models).and_then(|()| {
+                let models = models_of(engine, &row.scope, engine.store.snapshot()?.as_ref())?;
+                drop_earlier(engine, &row.scope, models)
+            });
             let unavailable = moved.as_ref().is_err_and(|error| error.code == Code::ProviderUnavailable);
             outcome = outcome.and(moved);
             if unavailable {
                 break;
             }
+        } else {
+            outcome = outcome.and(drop_earlier(engine, &row.scope, models));
         }
     }
     outcome
 }
 
+fn models_of(engine: &Inner, scope: &Scope, snapshot: &dyn Snapshot) -> Result<NamespaceModels, Error> {
+    models::of_namespace(scope, snapshot, &engine.embedders, after(STEP_WAIT))
+}
+
+fn is_settled(engine: &Inner, models: &NamespaceModels) -> bool {
+    models.serving.name == engine.embedders.configured_name()
+}
+
+/// Drops the vectors of the models that served before the last one, once the namespace is where it is to be.
+fn drop_earlier(engine: &Inner, scope: &Scope, mut models: NamespaceModels) -> Result<(), Error> {
+    if !is_settled(engine, &models) || models.kept.len() <= MODELS_KEPT {
+        return Ok(());
+    }
+    let dropped = models.kept.split_off(MODELS_KEPT);
+    let drops = dropped.iter().map(|model| Write::DropVectors { scope: scope.clone(), model: model.clone() });
+    write_models(engine, scope, &models, drops)?;
+    tracing::info!(%scope, ?dropped, "the vectors of earlier models were dropped");
+    Ok(())
+}
+
 fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Result<(), Error> {
-    let target = engine.embedders.configured()?;
+    let target = engine.embedders.configured(after(STEP_WAIT))?;
     let mut models = models;
     if models.building.as_ref() != Some(&target) {
         models.building = Some(target.clone());
-        models = write_models(engine, scope, &models, false)?;
+        models.kept.retain(|model| *model != target.name);
+        models = write_models(engine, scope, &models, [])?;
         tracing::info!(%scope, from = models.serving.name, to = target.name, "re-embedding started");
     }
     loop {
         if !fill(engine, scope, &target)? {
             return Ok(());
         }
-        let projection = engine.projection(scope, engine.store.snapshot()?.as_ref())?;
-        projection.prepare_model(engine.store.as_ref(), &target)?;
-        let switched = NamespaceModels { serving: target.clone(), building: None, changed: models.changed };
-        match write_models(engine, scope, &switched, true) {
+        let projection = engine.projection(scope, engine.store.snapshot()?.as_ref(), after(STEP_WAIT))?;
+        let progress = BuildProgress::new(0, Arc::clone(&engine.stop));
+        projection.prepare_model(engine.store.as_ref(), &target, &progress)?;
+        let mut kept = vec![models.serving.name.clone()];
+        kept.extend(models.kept.iter().filter(|model| **model != target.name).cloned());
+        let switched = NamespaceModels { serving: target.clone(), building: None, kept, changed: models.changed };
+        let switch = Write::SwitchModel { scope: scope.clone(), model: target.name.clone() };
+        match write_models(engine, scope, &switched, [switch]) {
             Ok(_) => break,
             // A write that was planned before the record named the new model has landed: its chunks are embedded next.
             Err(error) if error.code == Code::Overloaded => {
-                models = models::of_namespace(scope, engine.store.snapshot()?.as_ref(), &engine.embedders)?;
+                models = models_of(engine, scope, engine.store.snapshot()?.as_ref())?;
             }
             Err(error) => return Err(error),
         }
@@ -122,7 +158,7 @@ impl Filling<'_> {
         if engine.stop.load(Ordering::Acquire) {
             return Ok(false);
         }
-        let vectors = embed_missing(engine, self.snapshot, scope, target, &self.pending)?;
+        let vectors = embed_missing(engine, self.snapshot, scope, target, &self.pending, after(STEP_WAIT))?;
         if !vectors.is_empty() {
             let write = Write::PutVectors { scope: scope.clone(), model: target.name.clone(), vectors };
             engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] })?;
@@ -133,18 +169,16 @@ impl Filling<'_> {
     }
 }
 
-/// Writes a namespace's embedding record over the one that was read, and with `switch` makes its model serve.
+/// Writes a namespace's embedding record over the one that was read, and what goes with it.
 fn write_models(
     engine: &Inner,
     scope: &Scope,
     models: &NamespaceModels,
-    switch: bool,
+    with: impl IntoIterator<Item = Write>,
 ) -> Result<NamespaceModels, Error> {
     let key = models::record_key(scope);
     let mut writes = vec![Write::Record(RecordWrite { key: key.clone(), value: Some(models.encode()?) })];
-    if switch {
-        writes.push(Write::SwitchModel { scope: scope.clone(), model: models.serving.name.clone() });
-    }
+    writes.extend(with);
     let preconditions = vec![Precondition::Record { key, changed: models.changed }];
     let committed = engine.commit(Batch { preconditions, writes })?;
     Ok(NamespaceModels { changed: Some(committed.seq), ..models.clone() })

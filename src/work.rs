@@ -1,10 +1,12 @@
-//! The background threads: one writes projections to disk as they grow, one tends vector graphs, one moves
+//! The background threads: one writes projections to disk as they grow and closes those that
+//! nobody uses, one tends vector graphs, one moves
 //! namespaces to a changed embedding model. Each is apart so that a slow one holds up no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -38,7 +40,10 @@ struct State {
 type Pass = fn(&Inner) -> Result<(), Error>;
 
 const PASSES: [(&str, Pass); 3] = [
-    ("loom-flush", |engine| Ok(engine.projections.flush(false)?)),
+    ("loom-flush", |engine| {
+        engine.projections.close_unused(Instant::now());
+        Ok(engine.projections.flush(false)?)
+    }),
     ("loom-graph", |engine| Ok(engine.projections.tend_graphs(&engine.stop)?)),
     ("loom-reembed", reembed::pass),
 ];
@@ -56,6 +61,7 @@ impl Workers {
                     let passed = catch_unwind(AssertUnwindSafe(|| pass(&engine)));
                     match passed.unwrap_or_else(|_| Err(Error::internal("it panicked"))) {
                         Ok(()) => {}
+                        Err(_) if engine.stop.load(Ordering::Acquire) => {}
                         Err(error) => {
                             tracing::warn!(thread = name, %error, cause = ?error.cause, "background work failed; it is tried again");
                         }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loom_storage::{Change, Chunk, ChunkId, Scope, Seq, Snapshot, Version, VersionId, live_versions};
+use loom_storage::{Change, Chunk, ChunkId, Scope, Seq, Snapshot, Version, VersionId};
 
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::projection::Model;
 use crate::selection::ChunkRange;
 use crate::text::{LexicalChunk, LexicalIndex, PENDING_CHUNKS_MAX};
@@ -33,11 +34,28 @@ pub(crate) fn vector_folder(folder: &Path, model: &Model) -> PathBuf {
     folder.join("vectors").join(crate::projections::file_name(&model.name))
 }
 
+/// Deletes the vector indexes of all models but `model`: one that is to serve again is built from the vectors in storage.
+pub(crate) fn keep_model(folder: &Path, model: &Model) -> Result<(), Error> {
+    let kept = vector_folder(folder, model);
+    let others = match fs::read_dir(folder.join("vectors")) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|error| Error::from_io("vector", &error))?,
+    };
+    for other in others {
+        let other = other.map_err(|error| Error::from_io("vector", &error))?.path();
+        if other != kept {
+            wipe(&other)?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn open_lexical(
     folder: &Path,
     scope: &Scope,
     snapshot: &dyn Snapshot,
     last: Seq,
+    progress: &Progress,
 ) -> Result<LexicalIndex, Error> {
     let opened = LexicalIndex::open(folder).and_then(|(index, watermark)| check_watermark(index, watermark, last));
     let (mut index, watermark) = match opened {
@@ -53,9 +71,10 @@ pub(crate) fn open_lexical(
             // A build was cut off. What it wrote is of a moment that nothing names any more.
             index = LexicalIndex::create(folder)?;
         }
-        for version in live_versions(snapshot, scope) {
+        for version in progress.live_versions(snapshot, scope) {
             let version = version?;
             index.add(version.id, &lexical_chunks(&chunks_of(scope, snapshot, &version)?));
+            progress.add(version.chunk_count);
             if index.pending_chunks() >= PENDING_CHUNKS_MAX
                 && let Some(job) = index.freeze(Seq(0))
             {
@@ -65,6 +84,7 @@ pub(crate) fn open_lexical(
         }
     } else {
         replay(scope, snapshot, watermark, |version, chunks| {
+            progress.go_on()?;
             if !version.is_live() {
                 index.remove(version.id, &lexical_chunks(chunks));
             } else if !index.contains(version.id) {
@@ -82,6 +102,7 @@ pub(crate) fn open_vectors(
     snapshot: &dyn Snapshot,
     last: Seq,
     model: &Model,
+    progress: &Progress,
 ) -> Result<VectorIndex, Error> {
     let open = || VectorIndex::open(folder, &model.name, model.dim);
     let opened = open().and_then(|(index, watermark)| check_watermark(index, watermark, last));
@@ -94,11 +115,14 @@ pub(crate) fn open_vectors(
         opened => opened?,
     };
     if watermark == Seq(0) {
-        for version in live_versions(snapshot, scope) {
-            add_vectors(&mut index, scope, snapshot, model, &chunks_of(scope, snapshot, &version?)?)?;
+        for version in progress.live_versions(snapshot, scope) {
+            let version = version?;
+            add_vectors(&mut index, scope, snapshot, model, &chunks_of(scope, snapshot, &version)?)?;
+            progress.add(version.chunk_count);
         }
     } else {
         replay(scope, snapshot, watermark, |version, chunks| {
+            progress.go_on()?;
             if version.is_live() {
                 add_vectors(&mut index, scope, snapshot, model, chunks)
             } else {

@@ -1,5 +1,7 @@
 //! The errors of the index.
 
+use std::sync::Arc;
+
 /// Why an index call did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -24,6 +26,18 @@ pub enum Error {
         /// Whether the cause is a full disk.
         disk_full: bool,
     },
+    /// The namespace's projection is still being opened or built, which goes on: ask again later.
+    #[error("the projection is being built: {percent}% of it is done")]
+    Unready {
+        /// How much of it is done, in percent; 0 when it has not begun.
+        percent: u64,
+    },
+    /// The projections are being closed.
+    #[error("the projections are being closed")]
+    Stopped,
+    /// Building the projection failed; each caller that waited for it is told.
+    #[error(transparent)]
+    Build(Arc<Error>),
 }
 
 impl Error {

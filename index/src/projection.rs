@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use loom_storage::{Change, Scope, Seq, Snapshot, Store, Version, live_versions};
+use loom_storage::{Change, Scope, Seq, Snapshot, Store, Version};
 use parking_lot::{Mutex, RwLock};
 
 use crate::build::{
-    CHANGES_PAGE, add_vectors, block_types, claim_folder, open_lexical, open_vectors, put_vectors, replay,
+    CHANGES_PAGE, add_vectors, block_types, claim_folder, keep_model, open_lexical, open_vectors, put_vectors, replay,
     vector_folder,
 };
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared::{Announced, Prepared, Vectors};
+use crate::progress::Progress;
 use crate::selection::ChunkRange;
 use crate::text::{Analysis, LexicalIndex, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
 use crate::vector::VectorIndex;
@@ -88,15 +89,17 @@ impl Projection {
         snapshot: &dyn Snapshot,
         model: &Model,
         announced: Arc<Announced>,
+        progress: &Progress,
     ) -> Result<Self, Error> {
         let row = snapshot.namespace(scope)?;
         let last = row.as_ref().map_or(Seq(0), |row| row.last_seq);
         let identity = format!("{scope} {}\n", row.map_or(0, |row| row.created_at.0));
         claim_folder(folder, &identity)?;
-        let lexical = open_lexical(&folder.join("lexical"), scope, snapshot, last)?;
-        let vectors = open_vectors(&vector_folder(folder, model), scope, snapshot, last, model)?;
+        keep_model(folder, model)?;
+        let lexical = open_lexical(&folder.join("lexical"), scope, snapshot, last, progress)?;
+        let vectors = open_vectors(&vector_folder(folder, model), scope, snapshot, last, model, progress)?;
         let mut catalog = Catalog::default();
-        for version in live_versions(snapshot, scope) {
+        for version in progress.live_versions(snapshot, scope) {
             let version = version?;
             catalog.serve(&version, block_types(scope, snapshot, &version)?);
         }
@@ -237,11 +240,11 @@ impl Projection {
 
     /// Builds the vector index of `model` beside the serving one, which it replaces when the switch is followed.
     /// Chunks written meanwhile must have vectors of both models.
-    pub fn prepare_model(&self, store: &dyn Store, model: &Model) -> Result<(), Error> {
+    pub fn prepare_model(&self, store: &dyn Store, model: &Model, progress: &Progress) -> Result<(), Error> {
         let snapshot = store.snapshot()?;
         let folder = vector_folder(&self.folder, model);
         let built = last_seq(&self.scope, snapshot.as_ref())?;
-        let mut vectors = open_vectors(&folder, &self.scope, snapshot.as_ref(), built, model)?;
+        let mut vectors = open_vectors(&folder, &self.scope, snapshot.as_ref(), built, model, progress)?;
         // What is followed from here on reaches both indexes.
         let _following = self.following.lock();
         let now = store.snapshot()?;
@@ -310,10 +313,39 @@ impl Projection {
         }
     }
 
+    /// Whether the index of another model was prepared, which closing the projection would lose.
+    pub(crate) fn is_between_models(&self) -> bool {
+        self.state.try_read().is_none_or(|state| state.next.is_some())
+    }
+
+    /// About how many bytes of memory it holds; `None` while it is being changed.
+    pub(crate) fn held_bytes(&self) -> Option<u64> {
+        self.state.try_read().map(|state| held_bytes(&state))
+    }
+
     /// The totals.
     pub fn totals(&self) -> ProjectionTotals {
         totals(&self.state.read())
     }
+}
+
+/// What the catalogue holds of a version, in bytes: its row and its strings, as they usually are.
+const VERSION_BYTES: usize = 512;
+/// What the vector index holds of a row beside its numbers, in bytes.
+const ROW_BYTES: u64 = 32;
+/// What the graph holds of a row beside its numbers, in bytes: its neighbours, as they usually are.
+const GRAPH_ROW_BYTES: u64 = 384;
+
+/// The part that grows with the namespace. What the lexical index has on disk is mapped, and the system's to keep.
+fn held_bytes(state: &State) -> u64 {
+    let of = |model: &Model, vectors: &VectorIndex| {
+        let (rows, values) = (vectors.statistics(), model.dim as u64);
+        // Two bytes a number in the rows, and one in the graph.
+        rows.rows * (2 * values + ROW_BYTES) + rows.in_graph * (values + GRAPH_ROW_BYTES)
+    };
+    let next = state.next.as_ref().map_or(0, |(model, vectors)| of(model, vectors));
+    let rest = state.lexical.pending_bytes() + state.catalog.len() * VERSION_BYTES;
+    of(&state.model, &state.vectors) + next + rest as u64
 }
 
 fn last_seq(scope: &Scope, snapshot: &dyn Snapshot) -> Result<Seq, Error> {

@@ -9,6 +9,7 @@ mod unicode;
 mod wordpiece;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 pub use settings::{ApiKey, EmbedSettings};
 
@@ -36,14 +37,18 @@ pub trait Embedder: Send + Sync {
     ///
     /// An endpoint is asked once, by embedding a word, unless an earlier call told; so this can block and fail
     /// like [`embed`](Embedder::embed).
-    fn dim(&self) -> Result<usize, EmbedError>;
+    fn dim(&self, until: Instant) -> Result<usize, EmbedError>;
 
     /// One vector for each input, in the order of the inputs.
     ///
     /// Every vector is finite and of length 1, except the zero vector for a text in which the model knows
     /// nothing (an empty one, say): such a text has no semantic hits. All inputs succeed or the call fails; an
-    /// error leaves nothing behind and the call may be repeated. It blocks for as long as the model needs.
-    fn embed(&self, inputs: &[&str], kind: EmbedKind) -> Result<Vec<Vec<f32>>, EmbedError>;
+    /// error leaves nothing behind and the call may be repeated. It blocks for as long as the model needs, and until
+    /// `until` or [`close`](Embedder::close) at most.
+    fn embed(&self, inputs: &[&str], kind: EmbedKind, until: Instant) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// Ends the calls that wait for a provider, with [`EmbedError::Closed`], and every later one that would.
+    fn close(&self) {}
 
     /// The cosine that only one in a hundred unrelated pairs of query and passage exceeds; 0 where nobody
     /// measured it.
@@ -75,6 +80,12 @@ pub enum EmbedError {
         /// What is wrong.
         message: String,
     },
+    /// The time of the call was over before all its texts were embedded.
+    #[error("embedding the texts takes longer than the call may: send less at once")]
+    Late,
+    /// The engine is being closed.
+    #[error("Loom is shutting down: call again once it runs")]
+    Closed,
     /// The settings name no usable model.
     #[error("{message}")]
     Config {

@@ -2,6 +2,7 @@
 //! no state, and the same vector for the same text on every machine.
 
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -18,6 +19,8 @@ const PARALLEL_MIN: usize = 16;
 /// Bytes before the scales: the magic and three numbers.
 const HEADER_BYTES: usize = 16;
 const MAGIC: &[u8] = b"SEM1";
+/// How many texts are embedded between two looks at the clock.
+const BETWEEN_LOOKS: usize = 4_096;
 
 /// The built-in embedder. Its table is read once in a process, when the first text arrives.
 pub(super) struct BuiltIn;
@@ -27,17 +30,24 @@ impl Embedder for BuiltIn {
         BUILT_IN_MODEL
     }
 
-    fn dim(&self) -> Result<usize, EmbedError> {
+    fn dim(&self, _until: Instant) -> Result<usize, EmbedError> {
         Ok(built_in()?.dim)
     }
 
-    fn embed(&self, inputs: &[&str], _kind: EmbedKind) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, inputs: &[&str], _kind: EmbedKind, until: Instant) -> Result<Vec<Vec<f32>>, EmbedError> {
         let model = built_in()?;
         if inputs.len() < PARALLEL_MIN {
             let mut tokens = Vec::new();
             return Ok(inputs.iter().map(|text| model.embed(text, &mut tokens)).collect());
         }
-        Ok(inputs.par_iter().map_init(Vec::new, |tokens, text| model.embed(text, tokens)).collect())
+        let mut vectors = Vec::with_capacity(inputs.len());
+        for inputs in inputs.chunks(BETWEEN_LOOKS) {
+            if Instant::now() > until {
+                return Err(EmbedError::Late);
+            }
+            vectors.par_extend(inputs.par_iter().map_init(Vec::new, |tokens, text| model.embed(text, tokens)));
+        }
+        Ok(vectors)
     }
 
     fn noise_floor(&self) -> f32 {
@@ -165,6 +175,8 @@ fn number(table: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use serde::Deserialize;
 
     use super::{BuiltIn, EMBEDDINGS, EmbedKind, Embedder, Model, VOCABULARY, built_in};
@@ -195,7 +207,9 @@ mod tests {
     }
 
     fn embed(texts: &[&str]) -> Vec<Vec<f32>> {
-        BuiltIn.embed(texts, EmbedKind::Passage).expect("the built-in model works")
+        BuiltIn
+            .embed(texts, EmbedKind::Passage, Instant::now() + Duration::from_hours(1))
+            .expect("the built-in model works")
     }
 
     fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -206,7 +220,7 @@ mod tests {
     fn the_reference_vectors_are_reproduced() {
         let golden: Golden = serde_json::from_str(GOLDEN).expect("the golden file parses");
         assert_eq!((golden.texts.len(), golden.cosines.len()), (20, 10));
-        assert_eq!(BuiltIn.dim(), Ok(golden.dim));
+        assert_eq!(BuiltIn.dim(Instant::now()), Ok(golden.dim));
         let texts: Vec<&str> = golden.texts.iter().map(|golden| golden.text.as_str()).collect();
         let vectors = embed(&texts);
         for (reference, vector) in golden.texts.iter().zip(&vectors) {

@@ -42,7 +42,15 @@ impl Received {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+
+    /// Lets go of the bytes and goes on counting, for what they were decoded into.
+    pub fn into_held(self) -> Held {
+        Held(self.held)
+    }
 }
+
+/// What a body counts among all bodies, until it is dropped.
+pub struct Held(#[expect(dead_code, reason = "it is held for its drop")] Option<OwnedSemaphorePermit>);
 
 impl Bodies {
     /// Bodies of up to `bytes_max` each, which wait at most `wait` for room among the others.

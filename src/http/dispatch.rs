@@ -1,19 +1,27 @@
 //! `POST /v1/<op>`: from the bytes of a request to the engine and back.
 
+use std::time::Duration;
+
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::Map;
+use serde_json::Value;
 
 use super::body::discard;
 use super::json;
 use super::reply::{self, Outcome, labelled};
 use super::shared::Door;
+use crate::config::Config;
 use crate::error::{Code, Error};
 use crate::op::{Caller, Spec};
 use crate::ops;
+
+/// The largest body that is decoded where it was received, in bytes; it takes no longer than handing it over.
+const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
+/// How much of the names of a namespace tells its calls apart; longer ones are refused anyway.
+const LANE_BYTES_MAX: usize = 512;
 
 /// Runs one operation.
 pub async fn operation(
@@ -27,19 +35,19 @@ pub async fn operation(
     let Some(spec) = ops::ALL.iter().find(|spec| spec.facts.name == op) else {
         let (parts, body) = request.into_parts();
         discard(&parts.headers, body);
-        return unknown(&door, op).await.into_response();
+        return ops::unknown(&op).into_response();
     };
     let answer = run(&door, spec, request).await.unwrap_or_else(IntoResponse::into_response);
     labelled(answer, spec.facts.name)
 }
 
-/// The engine's own words on a name that it does not know.
-async fn unknown(door: &Door, op: String) -> Error {
-    let engine = door.engine.clone();
-    match door.pool.run(move || engine.call(&Caller::local(), &op, Map::new())).await {
-        Ok(Ok(_)) => Error::internal("an operation answered that the registry does not list"),
-        Ok(Err(error)) | Err(error) => error,
-    }
+/// Whose share of the pool a call uses: that of the namespace it addresses.
+pub fn lane(config: &Config, org: &str, namespace: &str) -> String {
+    let or = |given: &str, default: &str| if given.is_empty() { default.to_owned() } else { given.to_owned() };
+    // No name that an operation accepts holds a slash.
+    let mut lane = format!("{}/{}", or(org, &config.org), or(namespace, &config.namespace));
+    lane.truncate(lane.floor_char_boundary(LANE_BYTES_MAX));
+    lane
 }
 
 async fn run(door: &Door, spec: &'static Spec, request: Request) -> Result<Response, Error> {
@@ -52,11 +60,17 @@ async fn run(door: &Door, spec: &'static Spec, request: Request) -> Result<Respo
         ));
     }
     let received = door.bodies.read(&parts.headers, body).await?;
+    let at_once = received.bytes().len() <= AT_ONCE_BYTES_MAX;
+    let decode = move || Ok::<_, Error>((json::decode(received.bytes())?, received.into_held()));
+    let (input, held) = if at_once { decode()? } else { door.pool.decode(decode).await?? };
     let engine = door.engine.clone();
-    let answered = door.pool.run(move || {
-        let input = json::decode(received.bytes())?;
-        drop(received);
-        let answer = engine.call(&Caller::local(), spec.facts.name, input)?;
+    let name = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default();
+    let lane = lane(engine.config(), name("org"), name("namespace"));
+    let answered = door.pool.run(&lane, move || {
+        drop(held);
+        let index_wait = Some(Duration::from_millis(engine.config().http.index_wait_ms));
+        let caller = Caller { index_wait, ..Caller::local() };
+        let answer = engine.call(&caller, spec.facts.name, input)?;
         let output = serde_json::to_vec(&answer.output).map_err(Error::internal)?;
         Ok::<_, Error>((output, answer.timings))
     });

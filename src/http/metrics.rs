@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::envelope::OTHER;
+use super::pool::Load;
 use crate::ops;
 
 /// The routes that are no operations and have a label of their own.
@@ -69,8 +70,8 @@ impl Metrics {
         }
     }
 
-    /// The numbers as text; `load` is how many calls run and how many wait, `gauges` are the engine's.
-    pub fn text(&self, load: (usize, usize), gauges: &[(&'static str, &'static str, f64)]) -> String {
+    /// The numbers as text; `load` is what the pool has to do, `numbers` are the engine's.
+    pub fn text(&self, load: Load, numbers: &[(&'static str, &'static str, f64)]) -> String {
         let called: Vec<(&str, Series)> = self
             .labels
             .iter()
@@ -81,19 +82,22 @@ impl Metrics {
         let mut text = Text::default();
         text.family("loom_build_info", "gauge", "The version that runs.");
         text.line(format_args!("loom_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION")));
-        for (name, help, value) in gauges {
+        for (name, help, value) in numbers {
             let prefix = if name.starts_with("loom_") { "" } else { "loom_" };
-            text.family(&format!("{prefix}{name}"), "gauge", help);
+            text.family(&format!("{prefix}{name}"), kind_of(name), help);
             text.line(format_args!("{prefix}{name} {value}"));
         }
         for (name, help, value) in [
             ("loom_http_in_flight", "Requests being answered.", self.in_flight.load(Ordering::Relaxed)),
-            ("loom_http_workers_busy", "Calls running on the blocking pool.", load.0),
-            ("loom_http_queue", "Calls waiting for a worker.", load.1),
+            ("loom_http_workers_busy", "Calls running on the blocking pool.", load.running),
+            ("loom_http_queue", "Calls waiting for a worker.", load.waiting),
+            ("loom_http_namespaces_busy", "Namespaces that have calls running or waiting.", load.namespaces),
         ] {
             text.family(name, "gauge", help);
             text.line(format_args!("{name} {value}"));
         }
+        text.family("loom_http_refused_total", "counter", "Calls refused because there were too many at once.");
+        text.line(format_args!("loom_http_refused_total {}", load.refused_total));
         text.family("loom_http_requests_total", "counter", "Requests answered, by operation or route and status.");
         for (op, series) in &called {
             for (status, count) in &series.by_status {
@@ -106,6 +110,11 @@ impl Metrics {
         }
         text.0
     }
+}
+
+/// A number that only grows has a name that says so.
+fn kind_of(name: &str) -> &'static str {
+    if name.ends_with("_total") { "counter" } else { "gauge" }
 }
 
 #[derive(Default)]
@@ -145,7 +154,8 @@ mod tests {
         metrics.record("healthz", 200, Duration::from_mins(1));
         metrics.record("healthz", 403, Duration::from_millis(2));
         metrics.record("made-up\"label", 404, Duration::ZERO);
-        let text = metrics.text((3, 4), &[("documents", "Live documents.", 12.0)]);
+        let text =
+            metrics.text(Load { running: 3, waiting: 4, ..Load::default() }, &[("documents", "Live documents.", 12.0)]);
         for line in [
             "loom_documents 12",
             "loom_http_in_flight 1",
@@ -164,6 +174,6 @@ mod tests {
         }
         assert!(!text.contains("made-up"));
         drop(running);
-        assert!(metrics.text((0, 0), &[]).contains("loom_http_in_flight 0"));
+        assert!(metrics.text(Load::default(), &[]).contains("loom_http_in_flight 0"));
     }
 }

@@ -24,23 +24,19 @@ use super::shared::{Door, Shared, router};
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
-/// How many connections may be open; the next ones wait in the system's backlog.
-const CONNECTIONS_MAX: usize = 512;
 /// How long a connection may take to send a request's head, and so how long it may stay idle.
 const HEAD_WAIT: Duration = Duration::from_secs(75);
 /// How much of a request's head is read, in bytes.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 /// How long the other end of a connection may take nothing of what it is sent.
 const STALL: Duration = Duration::from_mins(1);
-/// How long requests that were begun may take to end when the server stops.
-const DRAIN: Duration = Duration::from_secs(10);
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Threads that carry connections, and blocking threads beside the workers for probes.
 const ASYNC_THREADS: usize = 2;
 const PROBE_THREADS: usize = 4;
 
-/// Serves `engine` on `listen` until `stop` completes, drains for at most ten seconds and closes the engine.
+/// Serves `engine` on `listen` until `stop` completes, drains for at most the configured time and closes the engine.
 ///
 /// `listen` is a loopback address and port, such as `127.0.0.1:7777` or `localhost:0`; port 0 takes a free one.
 /// `ready` is given the bound address once connections are accepted, and `stop` is watched from before then.
@@ -145,7 +141,7 @@ fn serve_door(
     let address = loopback(listen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(ASYNC_THREADS)
-        .max_blocking_threads(door.pool.workers_max() + PROBE_THREADS)
+        .max_blocking_threads(door.pool.threads_max() + PROBE_THREADS)
         .thread_name("loom-http")
         .enable_all()
         .build()
@@ -240,7 +236,8 @@ async fn is_complete(mut future: Pin<&mut impl Future<Output = ()>>) -> bool {
 }
 
 async fn accept(door: &Door, listener: TcpListener, mut stop: Pin<&mut impl Future<Output = ()>>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let limits = &door.engine.config().http;
+    let places = Arc::new(Semaphore::new(limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let (closing, closed) = watch::channel(false);
     let mut connections = JoinSet::new();
     let router = router(door.clone());
@@ -263,12 +260,16 @@ async fn accept(door: &Door, listener: TcpListener, mut stop: Pin<&mut impl Futu
     drop(listener);
     door.close();
     closing.send_replace(true);
-    let drained = timeout(DRAIN, async {
+    let drained = timeout(Duration::from_millis(limits.drain_ms), async {
         while connections.join_next().await.is_some() {}
         door.pool.idle().await;
     });
     if drained.await.is_err() {
-        tracing::warn!(connections = connections.len(), calls = door.pool.load().0, "stopped before all calls ended");
+        tracing::warn!(
+            connections = connections.len(),
+            calls = door.pool.load().running,
+            "stopped before all calls ended"
+        );
     }
 }
 

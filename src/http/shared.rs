@@ -45,7 +45,7 @@ impl Shared {
         let limits = &engine.config().http;
         let wait = Duration::from_millis(limits.queue_wait_ms);
         Arc::new(Self {
-            pool: Pool::new(limits.workers, limits.queue, wait),
+            pool: Pool::new(limits),
             bodies: Bodies::new(limits.max_body_bytes, wait),
             origins: Origins::new(&limits.allowed_hosts, &limits.allowed_origins),
             metrics: Metrics::new(),

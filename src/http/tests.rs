@@ -35,7 +35,7 @@ fn server(queue: usize, queue_wait_ms: u64) -> Server {
 
 fn take_worker(door: &Door) -> Place {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-    runtime.block_on(door.pool.enter()).expect("the worker is free")
+    runtime.block_on(door.pool.enter("another")).expect("the worker is free")
 }
 
 fn post(address: SocketAddr, op: &str, body: &str) -> String {
@@ -74,7 +74,7 @@ fn a_stopping_server_answers_what_it_began() {
     let mut idle = TcpStream::connect(address).expect("the server listens");
     let place = take_worker(&door);
     let caller = thread::spawn(move || post(address, "knowledge.upsert", r#"{"source_uri": "a", "content": "one"}"#));
-    while door.pool.load() != (1, 1) {
+    while (door.pool.load().running, door.pool.load().waiting) != (1, 1) {
         thread::yield_now();
     }
     let stopping = thread::spawn(move || running.stop());

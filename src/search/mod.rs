@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub filter: &'a Filter,
     /// The most hits.
     pub top_k: usize,
+    /// Whether a namespace beside the addressed one is left out while its index is being built.
+    pub skip_unready: bool,
     /// Whether one hit stands for its section.
     pub collapse_sections: bool,
     /// Whether each hit says which two sentences are nearest to the query.
@@ -49,6 +51,8 @@ pub struct Found {
     pub embedding_model: String,
     /// Candidates that the snapshot does not serve.
     pub stale_dropped: u64,
+    /// The namespaces left out because their index is being built.
+    pub skipped: Vec<String>,
 }
 
 /// A candidate with what the legs said of it.
@@ -62,13 +66,18 @@ struct Candidate {
 /// Searches the namespaces, the addressed one first.
 pub fn run(reading: &Reading<'_>, scopes: &[Scope], request: &Request<'_>) -> Result<Found, Error> {
     let addressed = reading.serving_model(&scopes[0])?;
-    let mut found = Found { hits: Vec::new(), embedding_model: addressed, stale_dropped: 0 };
+    let mut found = Found { hits: Vec::new(), embedding_model: addressed, stale_dropped: 0, skipped: Vec::new() };
     if !request.query.chars().any(char::is_alphanumeric) {
         return Ok(found);
     }
     let mut vectors: HashMap<String, Vec<f32>> = HashMap::new();
     for (at, scope) in scopes.iter().enumerate() {
-        search_namespace(reading, scope, at == 0, request, &mut vectors, &mut found)?;
+        match search_namespace(reading, scope, at == 0, request, &mut vectors, &mut found) {
+            Err(error) if at > 0 && request.skip_unready && error.is_unready() => {
+                found.skipped.push(scope.namespace.clone());
+            }
+            searched => searched?,
+        }
     }
     found.hits.sort_by(Hit::compare);
     if request.collapse_sections {
@@ -93,16 +102,17 @@ fn search_namespace(
     if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) {
         return Ok(());
     }
-    let started = Instant::now();
-    let projection = reading.projection(scope)?;
-    reading.time("store", started.elapsed().as_secs_f64() * 1e3);
     let reads = request.top_k * if request.collapse_sections { READ_PER_HIT } else { 1 };
     let (legs, snapshot) = loop {
+        reading.check_deadline()?;
+        let started = Instant::now();
+        let projection = reading.projection(scope)?;
+        reading.time("store", started.elapsed().as_secs_f64() * 1e3);
         let model = projection.model();
         if request.mode != SearchMode::Lexical && !vectors.contains_key(&model.name) {
             vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
         }
-        let view = reading.view(&projection)?;
+        let Some(view) = reading.view(&projection)? else { continue };
         if *view.model() != model {
             // The namespace moved to another model since the query was embedded.
             continue;

@@ -90,7 +90,11 @@ impl Loom {
 
     /// Starts a server on the folder.
     pub fn serve(&self) -> Serving {
-        let mut command = self.command();
+        self.serve_with(&mut self.command())
+    }
+
+    /// Starts a server with a command's settings.
+    pub fn serve_with(&self, command: &mut Command) -> Serving {
         let listening = command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = listening.spawn().unwrap();
         let mut line = String::new();
@@ -110,7 +114,7 @@ impl From<Output> for Ran {
 /// A running `loom serve`, killed when dropped.
 pub struct Serving {
     pub base: String,
-    child: Child,
+    pub child: Child,
 }
 
 impl Drop for Serving {

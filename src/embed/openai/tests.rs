@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -120,8 +121,12 @@ fn status(status: u16, headers: &str) -> Reply {
     ))
 }
 
+fn in_an_hour() -> Instant {
+    Instant::now() + Duration::from_hours(1)
+}
+
 fn embed(settings: &EmbedSettings, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-    from_settings(settings).expect("valid settings").embed(texts, EmbedKind::Passage)
+    from_settings(settings).expect("valid settings").embed(texts, EmbedKind::Passage, in_an_hour())
 }
 
 /// Embeds two texts against the script; returns the result and how many requests there were.
@@ -191,8 +196,8 @@ fn blank_texts_are_zero_and_are_not_sent() {
 fn the_dimension_is_asked_once_and_then_demanded() {
     let server = Server::start(vec![Reply::Vectors, Reply::Json(json!({"data": [{"index": 0, "embedding": [1.0]}]}))]);
     let embedder = from_settings(&server.settings()).expect("valid settings");
-    assert_eq!((embedder.dim(), embedder.dim()), (Ok(2), Ok(2)));
-    let changed = embedder.embed(&["one"], EmbedKind::Query);
+    assert_eq!((embedder.dim(in_an_hour()), embedder.dim(in_an_hour())), (Ok(2), Ok(2)));
+    let changed = embedder.embed(&["one"], EmbedKind::Query, in_an_hour());
     assert!(matches!(changed, Err(EmbedError::Invalid { .. })), "{changed:?}");
     assert_eq!(server.stop().len(), 2);
 }

@@ -14,6 +14,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use super::dispatch;
 use super::reply::{Refusal, labelled};
 use super::shared::Door;
 use crate::download::Download;
@@ -39,8 +40,10 @@ async fn answer(door: &Door, method: &Method, query: &str, sent: &HeaderMap) -> 
     let asked = Asked::parse(query)?;
     let inline = asked.inline;
     let engine = door.engine.clone();
-    let opened =
-        door.pool.run(move || engine.download(&Caller::local(), &asked.org, &asked.namespace, &asked.source_uri));
+    let lane = dispatch::lane(engine.config(), &asked.org, &asked.namespace);
+    let opened = door
+        .pool
+        .run(&lane, move || engine.download(&Caller::local(), &asked.org, &asked.namespace, &asked.source_uri));
     let download = opened.await??;
     let etag = format!("\"{}\"", download.etag);
     let mut response = Response::new(Body::empty());

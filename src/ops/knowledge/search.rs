@@ -117,7 +117,8 @@ pub struct Output {
     reranked_by: String,
     /// The embedding model whose vectors were searched.
     embedding_model: String,
-    /// Namespaces of the caller that an `all_mine` search did not read because there are too many.
+    /// Namespaces of the caller that an `all_mine` search did not read because there are too many, or because their
+    /// index is being built.
     namespaces_skipped: Vec<String>,
     /// Candidates left out because their document no longer serves them.
     stale_dropped: u64,
@@ -138,17 +139,19 @@ impl Query for Search {
     fn answer(reading: &Reading<'_>, input: Input) -> Result<Output, Error> {
         check(&input)?;
         let filter = filter(&input, reading.now());
-        let (scopes, namespaces_skipped) = scopes(reading, &input)?;
+        let (scopes, mut namespaces_skipped) = scopes(reading, &input)?;
         let request = Request {
             query: &input.query,
             mode: input.search_mode,
             lexical_weight: input.lexical_weight,
             filter: &filter,
             top_k: input.top_k as usize,
+            skip_unready: input.namespaces.is_empty(),
             collapse_sections: input.collapse_sections,
             narrow_spans: input.narrow_spans,
         };
         let found = search::run(reading, &scopes, &request)?;
+        namespaces_skipped.extend(found.skipped);
         Ok(Output {
             results: found.hits,
             reranked_by: String::new(),

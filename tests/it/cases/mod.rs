@@ -1,6 +1,8 @@
 //! Inputs that broke other products, and what must hold for each kind of them, asked of the whole engine.
 
 mod access;
+mod busy;
+mod crowd;
 mod cuts;
 mod identifiers;
 mod isolation;

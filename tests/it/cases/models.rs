@@ -1,6 +1,6 @@
 //! A change of embedding model while searches run: the old serves until the new is complete.
 
-mod endpoint;
+pub mod endpoint;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -237,4 +237,36 @@ fn a_provider_that_is_down_is_told_and_words_still_answer() {
     assert_eq!(ok(&engine, "knowledge.search", nowhere)["results"], json!([]));
     endpoint.allow(usize::MAX);
     assert_eq!(uris(&search(&engine, "semantic", "rocking horse", 1)), ["a"]);
+}
+
+/// Opens the folder with one of the models that an endpoint serves, and waits until it serves the namespace.
+fn moved(folder: &Folder, endpoint: &Endpoint, model: &str) -> Engine {
+    let engine = folder.open_with(|config| {
+        config.embedding.model = model.into();
+        config.embedding.base_url.clone_from(&endpoint.base);
+    });
+    settled(&engine, model);
+    engine
+}
+
+#[test]
+fn the_vectors_of_the_last_model_are_kept_and_those_of_earlier_ones_are_not() {
+    let folder = Folder::new();
+    let endpoint = Endpoint::start(48);
+    drop(stored(&folder));
+    for (model, embedded) in [
+        ("openai:one", DOCUMENTS),
+        ("openai:two", DOCUMENTS),
+        // Back to the last one: nothing is embedded. It is the other way round from now on.
+        ("openai:one", 0),
+        ("openai:three", DOCUMENTS),
+        ("openai:two", DOCUMENTS),
+    ] {
+        let before = endpoint.texts();
+        // The move ends with the engine at the latest, and with it what it drops.
+        drop(moved(&folder, &endpoint, model));
+        assert_eq!(endpoint.texts() - before, embedded, "{model}");
+    }
+    let engine = moved(&folder, &endpoint, "openai:two");
+    assert_eq!(uris(&search(&engine, "semantic", "marmalade jar number 31", 1)), ["doc/31"]);
 }

@@ -182,7 +182,7 @@ fn a_role_that_is_too_low_is_refused() {
     let folder = Folder::new();
     let engine = folder.open();
     let input = || serde_json::from_value(json!({ "source_uri": "a", "content": "one" })).unwrap();
-    let caller = |role| Caller { role, actor: "user:x".into() };
+    let caller = |role| Caller { role, actor: "user:x".into(), index_wait: None };
     let error = engine.call(&caller(Role::Viewer), "knowledge.add", input()).unwrap_err();
     assert_eq!((error.code, error.code.status()), (Code::Forbidden, 403));
     engine.call(&caller(Role::Writer), "knowledge.add", input()).unwrap();

@@ -2,8 +2,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -20,14 +20,26 @@ struct State {
     /// Texts that are still answered; then it answers that it is busy.
     left: AtomicUsize,
     texts: AtomicUsize,
+    /// Whether requests with [`HELD`] in a text wait, and how many do.
+    held: Mutex<(bool, usize)>,
+    changed: Condvar,
 }
+
+/// The word whose texts a held endpoint answers only once it is let go.
+pub const HELD: &str = "glacier";
 
 impl Endpoint {
     /// Serves vectors of `dim` numbers on a free port.
     pub fn start(dim: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let base = format!("http://{}/v1", listener.local_addr().expect("it is bound"));
-        let state = Arc::new(State { dim, left: AtomicUsize::new(usize::MAX), texts: AtomicUsize::new(0) });
+        let state = Arc::new(State {
+            dim,
+            left: AtomicUsize::new(usize::MAX),
+            texts: AtomicUsize::new(0),
+            held: Mutex::default(),
+            changed: Condvar::new(),
+        });
         let serving = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -43,6 +55,23 @@ impl Endpoint {
         self.state.left.store(texts, Ordering::SeqCst);
     }
 
+    /// Has requests with [`HELD`] in a text wait from now on.
+    pub fn hold(&self) {
+        self.state.held.lock().unwrap().0 = true;
+    }
+
+    /// Answers those that wait, and all later ones.
+    pub fn release(&self) {
+        self.state.held.lock().unwrap().0 = false;
+        self.state.changed.notify_all();
+    }
+
+    /// Waits until so many requests wait here.
+    pub fn until_waiting(&self, requests: usize) {
+        let held = self.state.held.lock().unwrap();
+        drop(self.state.changed.wait_while(held, |held| held.1 != requests).unwrap());
+    }
+
     /// How many texts were answered.
     pub fn texts(&self) -> usize {
         self.state.texts.load(Ordering::SeqCst)
@@ -55,6 +84,9 @@ fn serve(state: &State, stream: &TcpStream) {
         let asked: Value = serde_json::from_slice(&body).expect("the engine sends JSON");
         let texts: Vec<&str> =
             asked["input"].as_array().expect("texts").iter().map(|text| text.as_str().expect("text")).collect();
+        if texts.iter().any(|text| text.contains(HELD)) {
+            wait(state);
+        }
         let (status, answer) = if take(state, &texts) {
             ("200 OK", answer(state.dim, &texts))
         } else {
@@ -68,6 +100,15 @@ fn serve(state: &State, stream: &TcpStream) {
             return;
         }
     }
+}
+
+fn wait(state: &State) {
+    let mut held = state.held.lock().unwrap();
+    held.1 += 1;
+    state.changed.notify_all();
+    held = state.changed.wait_while(held, |held| held.0).unwrap();
+    held.1 -= 1;
+    state.changed.notify_all();
 }
 
 /// The body of the next request of a connection; `None` at its end.

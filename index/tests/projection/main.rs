@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod opening;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use loom_index::text::{LexicalChunk, LexicalIndex};
-use loom_index::{Model, Projection, Projections};
+use loom_index::{Bounds, Error, Model, Progress, Projection, Projections, Source};
 use loom_storage::contract::sample::{batch, delete, put, scope, vectors};
 use loom_storage::{MemoryStore, Scope, Seq, Snapshot, Store, Write};
 use tempfile::TempDir;
@@ -37,7 +40,11 @@ impl Place {
     }
 
     fn projections(&self) -> Projections {
-        Projections::open(self.dir.path()).unwrap()
+        self.bounded(Bounds::default())
+    }
+
+    fn bounded(&self, bounds: Bounds) -> Projections {
+        Projections::open(self.dir.path(), bounds).unwrap()
     }
 
     /// The folders of the namespaces' projections.
@@ -46,8 +53,18 @@ impl Place {
     }
 }
 
-fn opened(projections: &Projections, snapshot: &dyn Snapshot, name: &str) -> Arc<Projection> {
-    projections.namespace(&scope(), snapshot, &model(name)).unwrap()
+fn in_an_hour() -> Instant {
+    Instant::now() + Duration::from_hours(1)
+}
+
+/// The projection of a namespace, which is opened if it is not.
+fn of(projections: &Projections, place: &Place, scope: &Scope, name: &str) -> Arc<Projection> {
+    let source = || Ok::<_, Error>(Source { snapshot: place.snapshot(), model: model(name) });
+    projections.namespace(scope, place.snapshot().as_ref(), in_an_hour(), source).unwrap()
+}
+
+fn opened(projections: &Projections, place: &Place, name: &str) -> Arc<Projection> {
+    of(projections, place, &scope(), name)
 }
 
 #[test]
@@ -57,7 +74,7 @@ fn a_build_that_was_cut_off_leaves_nothing_in_the_next() {
     place.commit([put(&scope(), "gone", "beta", 2)]);
     {
         let projections = place.projections();
-        opened(&projections, place.snapshot().as_ref(), "m");
+        opened(&projections, &place, "m");
         projections.flush(true).unwrap();
     }
     let folder = place.folders().remove(0).join("lexical");
@@ -71,7 +88,7 @@ fn a_build_that_was_cut_off_leaves_nothing_in_the_next() {
     // What a build writes on its way follows nothing yet.
     index.freeze(Seq(0)).unwrap().run().unwrap();
     place.commit([delete(&scope(), "gone", 3)]);
-    let projection = opened(&place.projections(), place.snapshot().as_ref(), "m");
+    let projection = opened(&place.projections(), &place, "m");
     assert_eq!(projection.totals().lexical_chunks, 1);
 }
 
@@ -80,7 +97,7 @@ fn a_discarded_projection_writes_no_more_files() {
     let place = Place::new();
     place.commit([put(&scope(), "a", "alpha", 1)]);
     let projections = place.projections();
-    let held = opened(&projections, place.snapshot().as_ref(), "m");
+    let held = opened(&projections, &place, "m");
     projections.discard(&scope()).unwrap();
     held.flush(true).unwrap();
     assert_eq!(place.folders(), Vec::<PathBuf>::new());
@@ -92,14 +109,14 @@ fn a_projection_that_missed_the_model_that_serves_is_built_anew() {
     let one: &[f32] = &[1.0; DIM];
     place.commit([vectors(&scope(), "old", &[("alpha", one)]), put(&scope(), "a", "alpha", 1)]);
     let projections = place.projections();
-    opened(&projections, place.snapshot().as_ref(), "old").prepare_model(&place.store, &model("new")).unwrap();
+    opened(&projections, &place, "old").prepare_model(&place.store, &model("new"), &Progress::default()).unwrap();
     projections.discard(&scope()).unwrap();
-    opened(&projections, place.snapshot().as_ref(), "old");
+    opened(&projections, &place, "old");
     place.commit([
         vectors(&scope(), "new", &[("alpha", one)]),
         Write::SwitchModel { scope: scope(), model: "new".into() },
     ]);
-    let projection = opened(&projections, place.snapshot().as_ref(), "new");
+    let projection = opened(&projections, &place, "new");
     assert_eq!((projection.model(), projection.totals().vector_chunks), (model("new"), 1));
 }
 
@@ -112,7 +129,7 @@ fn one_namespace_that_cannot_be_written_does_not_keep_the_others() {
     }
     let projections = place.projections();
     for scope in &scopes {
-        projections.namespace(scope, place.snapshot().as_ref(), &model("m")).unwrap();
+        of(&projections, &place, scope, "m");
     }
     let folders = place.folders();
     // They are written in any order: half of them make it all but certain that one in the way comes before one that is not.
