@@ -156,15 +156,16 @@ impl Hnsw {
         if !covers(&keys, &twins, count.min(rows.len())) || count > rows.len() {
             return Err(damaged("the graph does not hold the rows it should"));
         }
-        let mut vectors = Vec::with_capacity(keys.len() * coarse_len(dim));
+        let sizes = [keys.len(), coarse_len(dim)].map(|size| u32::try_from(size).unwrap_or(u32::MAX).to_le_bytes());
+        let mut bytes = Vec::with_capacity(MATRIX_HEAD_BYTES + keys.len() * coarse_len(dim) + links.len());
+        bytes.extend(sizes.as_flattened());
+        let mut coarse = Vec::new();
         for &key in &keys {
             let row = u32::try_from(key).ok().and_then(|row| rows.vector(row));
-            push_coarse(row.ok_or_else(|| damaged("the graph has a row that is none"))?, &mut vectors);
+            coarse.clear();
+            push_coarse(row.ok_or_else(|| damaged("the graph has a row that is none"))?, &mut coarse);
+            bytes.extend(coarse.iter().map(|value| value.cast_unsigned()));
         }
-        let sizes = [keys.len(), coarse_len(dim)].map(|size| u32::try_from(size).unwrap_or(u32::MAX).to_le_bytes());
-        let mut bytes = Vec::with_capacity(MATRIX_HEAD_BYTES + vectors.len() + links.len());
-        bytes.extend(sizes.as_flattened());
-        bytes.extend(vectors.iter().map(|value| value.cast_unsigned()));
         bytes.extend(links);
         load(&mut index, &bytes, count)?;
         Ok(Self { index: measured(index, dim)?, dim, rows: count, twins })

@@ -68,7 +68,7 @@ impl VectorIndex {
     fn graph_candidates(&self, graph: &Hnsw, k: usize, selection: Option<&Selection>) -> Option<usize> {
         let live = self.table.live();
         let selected = selection.map_or(live, |selection| live.min(selection.len() as u64));
-        let candidates = k.saturating_mul(CANDIDATES_PER_HIT).max(CANDIDATES_MIN);
+        let candidates = k.saturating_mul(CANDIDATES_PER_HIT).max(CANDIDATES_MIN).min(graph.rows() as usize);
         let graph_cost = (candidates as u64)
             .saturating_mul(self.settings.rows_per_candidate)
             .saturating_mul(u64::from(graph.rows()).max(1))

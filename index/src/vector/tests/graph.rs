@@ -73,6 +73,26 @@ fn an_extended_graph_and_a_broad_selection_keep_their_recall() {
 }
 
 #[test]
+fn a_selection_without_what_is_near_the_query_is_searched_beyond_it() {
+    let (mut index, live) = filled(3_000, EAGER);
+    upkeep(&mut index);
+    let (mut found, mut all) = (0_u32, 0_u32);
+    for seed in 0..20 {
+        let query = clustered(&mut Numbers(seed), 60);
+        let near: Vec<u64> = expected(&live, &query, 700, None).into_iter().map(|hit| hit.0).collect();
+        let far = (0..3_000).filter(|id| !near.contains(id)).map(|id| range(id, 1));
+        let selection = Selection::new(far.collect());
+        let hits = chunks(&index.search(&query, 10, Some(&selection)).expect("searched"));
+        assert!(!hits.iter().any(|id| near.contains(id)));
+        for (id, _) in expected(&live, &query, 10, Some(&selection)) {
+            all += 1;
+            found += u32::from(hits.contains(&id));
+        }
+    }
+    assert!(f64::from(found) >= 0.98 * f64::from(all), "{found} of {all}");
+}
+
+#[test]
 fn a_selection_of_a_thousandth_finds_its_exact_best_ten() {
     let (mut index, live) = filled(20_000, Settings::default());
     let selection = Selection::new((0..20).map(|part| range(part * 997, 1)).collect());
