@@ -21,6 +21,8 @@ mod validate;
 
 pub use batch::{Batch, Committed, CommittedVersion, NewChunk, NewVersion, Precondition, RecordWrite, Write};
 pub use change::{Change, ChangeEntry};
+#[cfg(feature = "testing")]
+pub use codec::decode_hostile;
 pub use error::Error;
 pub use id::{BlobHash, ChunkId, DocId, Hash, ORDINALS_MAX, Revision, Scope, Seq, VersionId};
 pub use lease::{Acquired, Lease};

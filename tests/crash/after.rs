@@ -3,20 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use loom::{Caller, DoctorOptions, Engine};
+use loom::{DoctorOptions, Engine};
 use serde_json::{Value, json};
 
+use crate::calls::{ok, search};
 use crate::known::{Docs, Journal, marker, shown};
 use crate::server::Embedding;
 
 const MODES: [&str; 3] = ["hybrid", "semantic", "lexical"];
 /// What is asked before and after a rebuild.
 const QUERIES: [&str; 4] = ["words of filler", "section two body", "title 1", "marker"];
-
-pub fn call(engine: &Engine, op: &str, input: Value) -> Value {
-    let Value::Object(input) = input else { panic!("{op} takes an object") };
-    engine.call(&Caller::local(), op, input).unwrap_or_else(|error| panic!("{op}: {error}")).output
-}
 
 pub fn open(folder: &Path, embedding: &Embedding) -> Engine {
     Engine::open(folder, embedding.config()).unwrap()
@@ -26,7 +22,7 @@ pub fn open(folder: &Path, embedding: &Embedding) -> Engine {
 pub fn found(engine: &Engine, journal: &Journal) -> Docs {
     let doc = |uri: &String| {
         let input = json!({ "source_uri": uri, "include_superseded": true });
-        Some((uri.clone(), shown(&call(engine, "knowledge.get", input))?))
+        Some((uri.clone(), shown(&ok(engine, "knowledge.get", input))?))
     };
     journal.addresses().filter_map(doc).collect()
 }
@@ -51,7 +47,7 @@ fn is_found(engine: &Engine, uri: &str, body: u64) -> bool {
     let input = json!({
         "query": marker(body), "search_mode": "lexical", "namespace_scope": "this", "uri_prefix": [uri], "top_k": 1,
     });
-    let answer = call(engine, "knowledge.search", input);
+    let answer = ok(engine, "knowledge.search", input);
     answer["results"].as_array().unwrap().iter().any(|hit| hit["content"].as_str().unwrap().contains(&marker(body)))
 }
 
@@ -59,7 +55,7 @@ fn is_found(engine: &Engine, uri: &str, body: u64) -> bool {
 fn settle_model(engine: &Engine, model: &str) {
     let deadline = Instant::now() + Duration::from_mins(1);
     loop {
-        let list = call(engine, "namespace.list", json!({}));
+        let list = ok(engine, "namespace.list", json!({}));
         let row = &list["namespaces"][0];
         if row.is_null() || row["reembedding"].is_null() && (model.is_empty() || row["embedding_model"] == model) {
             return;
@@ -71,13 +67,7 @@ fn settle_model(engine: &Engine, model: &str) {
 
 /// What searches of every mode answer: ids, order, scores and all.
 pub fn answers(engine: &Engine, queries: &[&str]) -> Vec<Value> {
-    let ask = |mode: &str, query: &str| {
-        let input = json!({
-            "query": query, "search_mode": mode, "top_k": 50, "namespace_scope": "this", "collapse_sections": false,
-        });
-        call(engine, "knowledge.search", input)["results"].clone()
-    };
-    queries.iter().flat_map(|query| MODES.map(|mode| ask(mode, query))).collect()
+    queries.iter().flat_map(|query| MODES.map(|mode| search(engine, mode, query, 50).into())).collect()
 }
 
 /// Deletes the projections: what is built anew answers the same.

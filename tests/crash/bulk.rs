@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use loom::{Config, DoctorOptions, Engine};
 use serde_json::{Value, json};
 
-use crate::after::{answers, call};
+use crate::after::answers;
+use crate::calls::ok;
 use crate::random::Random;
 use crate::server::{Client, Embedding, Server};
 use crate::{rounds, setting};
@@ -103,7 +104,7 @@ fn addresses(engine: &Engine) -> Vec<String> {
     let (mut found, mut cursor) = (Vec::new(), Value::Null);
     loop {
         let input = json!({ "limit": 500, "cursor": cursor, "fields": ["source_uri"] });
-        let page = call(engine, "knowledge.list", input);
+        let page = ok(engine, "knowledge.list", input);
         let rows = page["rows"].as_array().unwrap().iter();
         found.extend(rows.map(|row| row["source_uri"].as_str().unwrap().to_owned()));
         if page["next_cursor"].is_null() {

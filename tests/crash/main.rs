@@ -7,6 +7,9 @@
 
 mod after;
 mod bulk;
+#[path = "../it/calls.rs"]
+#[allow(dead_code, reason = "the other tests also call what must be refused")]
+mod calls;
 #[path = "../it/cases/models/endpoint.rs"]
 #[allow(dead_code, reason = "the other tests also bound what it answers")]
 mod endpoint;

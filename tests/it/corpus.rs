@@ -48,3 +48,14 @@ fn any_query_is_answered_or_refused() {
     let engine = bodies::library(folder.path());
     replay("search_query", |data| bodies::search_query(&engine, data));
 }
+
+#[test]
+fn any_record_is_decoded_or_refused() {
+    replay("record", bodies::record);
+}
+
+#[test]
+fn any_vector_files_are_opened_or_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    replay("vectors", |data| bodies::vectors(folder.path(), data));
+}

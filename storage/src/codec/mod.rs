@@ -20,10 +20,14 @@
 //! its test must still pass.
 
 mod header;
+#[cfg(feature = "testing")]
+mod hostile;
 mod records;
 
 #[cfg(test)]
 mod golden;
 
 pub(crate) use header::{Body, Stored, decode, encode};
+#[cfg(feature = "testing")]
+pub use hostile::decode_hostile;
 pub(crate) use records::{Outline, Piece, StoredBlob, StoredRecord, Vector};
