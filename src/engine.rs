@@ -18,6 +18,9 @@ use crate::work::Workers;
 
 use crate::context::{Planning, Reading};
 
+/// The folder of the projections inside the data folder.
+pub(crate) const INDEX_FOLDER: &str = "index";
+
 /// An open folder. Cheap to clone; blocking; safe to share between threads. Dropping the last clone closes it, and
 /// the folder is free when that returns.
 #[derive(Clone)]
@@ -73,23 +76,13 @@ pub(crate) struct Inner {
 impl Engine {
     /// Opens the folder, which is created when it is missing, and starts the background work.
     pub fn open(folder: &Path, config: Config) -> Result<Self, OpenError> {
-        let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| match error {
-            Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
-            other @ (Storage::Conflict { .. }
-            | Storage::RecordConflict { .. }
-            | Storage::Format { .. }
-            | Storage::Corrupt { .. }
-            | Storage::BlobGone { .. }
-            | Storage::Invalid(_)
-            | Storage::Halted
-            | Storage::Backend { .. }) => OpenError::Other(open_error(folder, other)),
-        })?;
+        let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| open_error(folder, error))?;
         Ok(Self::over(Arc::new(store), folder, config)?)
     }
 
     /// An engine over a store that is open.
     fn over(store: Arc<dyn Store>, folder: &Path, config: Config) -> Result<Self, Error> {
-        let projections = Projections::open(&folder.join("index"))?;
+        let projections = Projections::open(&folder.join(INDEX_FOLDER))?;
         let embedders = Embedders::new(&config.embedding)?;
         let inner = Arc::new(Inner {
             store,
@@ -296,9 +289,25 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
     scopes
 }
 
-fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
-    let message = format!("the data folder {} cannot be opened: {error}", folder.display());
-    Error { message, ..Error::from(error) }
+/// Why `folder` was not opened or made.
+pub(crate) fn open_error(folder: &Path, error: Storage) -> OpenError {
+    match error {
+        Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
+        error @ (Storage::Occupied { .. } | Storage::Transfer { .. } | Storage::Corrupt { what: "backup", .. }) => {
+            OpenError::Other(error.into())
+        }
+        other @ (Storage::Conflict { .. }
+        | Storage::RecordConflict { .. }
+        | Storage::Format { .. }
+        | Storage::Corrupt { .. }
+        | Storage::BlobGone { .. }
+        | Storage::Invalid(_)
+        | Storage::Halted
+        | Storage::Backend { .. }) => {
+            let message = format!("the data folder {} cannot be opened: {other}", folder.display());
+            OpenError::Other(Error { message, ..Error::from(other) })
+        }
+    }
 }
 
 #[cfg(test)]
@@ -330,6 +339,10 @@ mod tests {
 
         fn set_holder_note(&self, note: &str) -> Result<(), Storage> {
             self.0.set_holder_note(note)
+        }
+
+        fn backup(&self, to: &mut dyn std::io::Write) -> Result<loom_storage::BackupSummary, Storage> {
+            self.0.backup(to)
         }
 
         fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Storage> {

@@ -173,9 +173,17 @@ impl From<loom_storage::Error> for Error {
             Storage::Backend { .. } => {
                 (Code::BackendUnavailable, "the storage backend failed; the log has the cause".into())
             }
+            Storage::Corrupt { what: "backup", .. } => {
+                (Code::ValidationFailed, format!("{error}: it is no whole backup, and nothing was restored"))
+            }
             Storage::Corrupt { what, .. } => {
                 (Code::Internal, format!("a stored {what} is damaged: run `loom doctor`; the log names the record"))
             }
+            Storage::Occupied { .. } => (
+                Code::PreconditionFailed,
+                format!("{error}: restore into a folder that is missing or empty, and use that one instead"),
+            ),
+            Storage::Transfer { message } => (Code::BackendUnavailable, message.clone()),
             Storage::Invalid(_) => return Self::internal(error),
         };
         Self { cause: Some(error.into()), ..Self::new(code, message) }
