@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod after;
+mod backup;
 mod bulk;
 #[path = "../it/calls.rs"]
 #[allow(dead_code, reason = "the other tests also call what must be refused")]
@@ -23,6 +24,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use backup::Backup;
 use endpoint::Endpoint;
 use known::{Journal, Ticks};
 use random::Random;
@@ -52,6 +54,7 @@ fn a_killed_process_loses_nothing_acknowledged_and_returns_nothing_deleted() {
     let endpoint = Endpoint::start(32);
     let mut random = Random(setting("LOOM_CRASH_SEED", 1));
     let rounds = rounds();
+    let mut whole_backups = 0;
     for first in (0..rounds).step_by(usize::try_from(LIFE).unwrap()) {
         let folder = tempfile::tempdir().unwrap();
         let mut journals = vec![Journal::default(); usize::try_from(WRITERS).unwrap()];
@@ -59,13 +62,20 @@ fn a_killed_process_loses_nothing_acknowledged_and_returns_nothing_deleted() {
             // Shown when a round fails.
             eprintln!("round {round}");
             let embedding = embedding(&endpoint, round);
-            run_and_kill(folder.path(), &embedding, round, &mut random, &mut journals);
+            let backups = run_and_kill(folder.path(), &embedding, round, &mut random, &mut journals);
+            whole_backups += backups.len();
+            if !backups.is_empty() {
+                let one = usize::try_from(random.below(backups.len() as u64)).unwrap();
+                backup::verify(&backups[one], &embedding, &journals, &mut random);
+            }
             after::verify(&after::open(folder.path(), &embedding), &mut journals);
             if round % REBUILD_EVERY == REBUILD_EVERY - 1 || round + 1 == rounds {
                 after::rebuild(folder.path(), &embedding);
             }
         }
     }
+    eprintln!("{rounds} rounds, {whole_backups} backups came to their end");
+    assert!(whole_backups > 0, "no backup came to its end");
 }
 
 /// Every other life stays with the built-in model; in the others the namespace moves between two models, often enough
@@ -79,10 +89,17 @@ fn embedding(endpoint: &Endpoint, round: u64) -> Embedding {
     Embedding { model: model.to_owned(), base_url: endpoint.base.clone() }
 }
 
-/// Serves the folder, writes from several threads, and kills the server at a random moment.
-fn run_and_kill(folder: &Path, embedding: &Embedding, round: u64, random: &mut Random, journals: &mut [Journal]) {
+/// Serves the folder, writes from several threads, takes backups meanwhile, and kills the server at a random moment.
+/// Returns the backups that came to their end.
+fn run_and_kill(
+    folder: &Path,
+    embedding: &Embedding,
+    round: u64,
+    random: &mut Random,
+    journals: &mut [Journal],
+) -> Vec<Backup> {
     let server = Server::start(folder, embedding);
-    let (ticks, (answers, answered)) = (Ticks::default(), channel());
+    let (ticks, (answers, answered)) = (&Ticks::default(), channel());
     thread::scope(|scope| {
         let writers: Vec<_> = (0..)
             .zip(&mut *journals)
@@ -93,18 +110,20 @@ fn run_and_kill(folder: &Path, embedding: &Embedding, round: u64, random: &mut R
                     random: Random(random.next()),
                     journal: std::mem::take(journal),
                     round,
-                    ticks: &ticks,
+                    ticks,
                     answers: answers.clone(),
                 };
                 scope.spawn(move || writer.run())
             })
             .collect();
-        drop(answers);
+        let client = Client::new(&server.base);
+        let backups = scope.spawn(move || backup::take_all(&client, ticks, &answers));
         kill(server, &answered, random);
         for (journal, writer) in journals.iter_mut().zip(writers) {
             *journal = writer.join().unwrap();
         }
-    });
+        backups.join().unwrap()
+    })
 }
 
 /// Kills after a random number of answers and then of microseconds; every fourth time the server is told to end before

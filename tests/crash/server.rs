@@ -90,4 +90,9 @@ impl Client {
         let mut response = self.agent.post(format!("{}/v1/{op}", self.base)).send_json(input).ok()?;
         response.body_mut().read_json().ok()
     }
+
+    /// What answers a request without fields by a stream, or `None` when the server does not answer.
+    pub fn stream(&self, path: &str) -> Option<ureq::http::Response<ureq::Body>> {
+        self.agent.post(format!("{}/v1/{path}", self.base)).send_json(serde_json::json!({})).ok()
+    }
 }
