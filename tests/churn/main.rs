@@ -30,7 +30,8 @@ fn uri(doc: usize) -> String {
 }
 
 fn text(doc: usize) -> String {
-    (0..SECTIONS).map(|section| format!("# Rope {section}\n\nMooring rope {section} of berth {doc}.\n\n")).collect()
+    let section = |section| format!("# Rope {section}\n\nMooring rope {section} of berth {doc}.");
+    (0..SECTIONS).map(section).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Bytes below a folder.

@@ -29,9 +29,8 @@ fn replay(target: &str, body: impl Fn(&[u8])) {
     let mut random = Random(1);
     for nth in 0..mutations * inputs.len() {
         let input = mutated(&inputs[nth % inputs.len()], &inputs, &mut random);
-        if catch_unwind(AssertUnwindSafe(|| body(&input))).is_err() {
-            panic!("{target} fails on {}", input.escape_ascii());
-        }
+        let held = catch_unwind(AssertUnwindSafe(|| body(&input))).is_ok();
+        assert!(held, "{target} fails on {}", input.escape_ascii());
     }
 }
 

@@ -11,6 +11,9 @@ use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Supersession, Version};
 /// The key that the bytes are taken to be stored under.
 const KEY: &[u8] = b"org\0notes\0key";
 
+/// Whether bytes are a record of one kind.
+type Decodes = fn(&[u8]) -> bool;
+
 /// Decodes a value that has the right checksum and nothing else to be trusted: `data` is a header of three bytes (kind,
 /// version, flags) and a body. Returns whether it is a record of its kind.
 ///
@@ -20,7 +23,7 @@ const KEY: &[u8] = b"org\0notes\0key";
 pub fn decode_hostile(data: &[u8]) -> bool {
     let Some((header, body)) = data.split_first_chunk::<3>() else { return false };
     let value = Body { header: *header, bytes: body.to_vec() }.seal(KEY);
-    let decoders: [(Kind, fn(&[u8]) -> bool); 15] = [
+    let decoders: [(Kind, Decodes); 15] = [
         (Kind::Seq, decodes::<Seq>),
         (Kind::Namespace, decodes::<NamespaceRow>),
         (Kind::Head, decodes::<Head>),
