@@ -1,12 +1,16 @@
 //! What the fuzz targets check of an input, each by panicking. `tests/it/corpus.rs` includes this file and replays
 //! the corpora through it.
 
+use std::fs;
 use std::path::Path;
 
 use loom::chunk::{ChunkSettings, FRONT_MATTER_BYTES_MAX, FrontMatter, cut};
 use loom::ops;
 use loom::{Caller, Code, Config, Engine, Error, Kind};
+use loom_index::Error as IndexError;
 use loom_index::text::{TERM_BYTES_MAX, analyze as terms_of};
+use loom_index::vector::VectorIndex;
+use loom_storage::{ChunkId, Hash, Seq};
 use serde_json::{Map, Value, json};
 
 /// The most hits a search is asked for.
@@ -66,6 +70,92 @@ fn analyzed(text: &str) -> (Vec<Vec<u8>>, u32) {
     let mut terms = Vec::new();
     let words = terms_of(text, |term, _| terms.push(term.to_vec()));
     (terms, words)
+}
+
+/// A stored record whose checksum is right: it is one of its kind and comes back, or it is refused.
+pub fn record(data: &[u8]) {
+    loom_storage::decode_hostile(data);
+}
+
+/// The dimensions and the model of [`vectors`].
+const DIM: usize = 32;
+const MODEL: &str = "m";
+
+/// The files of a vector index: an index is opened and answers, or a rebuild is asked for.
+///
+/// The first byte says what is hostile; each hash around it is right, so that it is read. 0: the parts of the manifest,
+/// its JSON up to the first NUL, in which `"R"` stands for the identity of a good file of rows. 1: the parts of the file
+/// of rows, each behind its length in two bytes; the byte before says how many rows the manifest claims. 2: the file of
+/// rows itself, 3: the manifest itself.
+pub fn vectors(folder: &Path, data: &[u8]) {
+    let Some((&what, data)) = data.split_first() else { return };
+    let good: Vec<u8> = (0..3_u64)
+        .flat_map(u64::to_le_bytes)
+        .chain((0..3 * DIM).flat_map(|at| if at % DIM < 3 { 1_f32 } else { 0.0 }.to_le_bytes()))
+        .collect();
+    let (mut rows, mut claimed) = (sealed(2, &[&good]), 3);
+    if what % 4 == 1 {
+        let (&first, mut rest) = data.split_first().unwrap_or((&0, &[]));
+        let mut parts = Vec::new();
+        while let Some((length, bytes)) = rest.split_first_chunk() {
+            let (part, after) = bytes.split_at(bytes.len().min(u16::from_le_bytes(*length).into()));
+            parts.push(part);
+            rest = after;
+        }
+        (rows, claimed) = (sealed(2, &parts), first);
+    }
+    let identity = json!(rows.last_chunk::<32>().expect("a hash ends it"));
+    let segment = json!({ "number": 1, "rows": claimed, "identity": identity });
+    let description = json!({ "watermark": 7, "next": 3, "segments": [segment], "graph": null }).to_string();
+    let empty = [0x3a, 0x30, 0, 0, 0, 0, 0, 0];
+    let manifest = match what % 4 {
+        0 => {
+            let end = data.iter().position(|&byte| byte == 0).unwrap_or(data.len());
+            let description = String::from_utf8_lossy(&data[..end]).replace("\"R\"", &identity.to_string());
+            sealed(1, &[description.as_bytes(), data.get(end + 1..).unwrap_or_default()])
+        }
+        3 => data.to_vec(),
+        _ => sealed(1, &[description.as_bytes(), &empty]),
+    };
+    if what % 4 == 2 {
+        rows = data.to_vec();
+    }
+    fs::write(folder.join("rows-1"), rows).expect("a file is written");
+    fs::write(folder.join("manifest"), manifest).expect("a file is written");
+    match VectorIndex::open(folder, MODEL, DIM) {
+        Ok((mut index, _)) => {
+            let query = [1.0; DIM];
+            for hit in index.search(&query, TOP_K, None).expect("an open index is searched") {
+                assert!(index.contains(hit.chunk));
+            }
+            index.add(ChunkId(1), &query).expect("a vector is added");
+            assert!(index.contains(ChunkId(1)));
+            assert!(index.freeze(Seq(8)).is_some(), "there is something to write");
+        }
+        Err(IndexError::Rebuild { .. }) => {}
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// A file of a vector index around its parts, as `docs/formats.md` describes it.
+fn sealed(kind: u64, parts: &[&[u8]]) -> Vec<u8> {
+    let mut file = b"loomvec\n".to_vec();
+    for number in [kind, 1, DIM as u64, MODEL.len() as u64] {
+        file.extend_from_slice(&number.to_le_bytes());
+    }
+    file.extend_from_slice(MODEL.as_bytes());
+    let mut checked = file.clone();
+    let mut table = Vec::new();
+    for part in parts {
+        file.extend_from_slice(part);
+        table.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        table.extend_from_slice(&Hash::of(part).0);
+    }
+    table.extend_from_slice(&u32::try_from(parts.len()).expect("few parts").to_le_bytes());
+    file.extend_from_slice(&table);
+    checked.extend_from_slice(&table);
+    file.extend_from_slice(&Hash::of(&checked).0);
+    file
 }
 
 /// An engine on an empty folder, with the few documents that [`request`] and [`search_query`] ask for.

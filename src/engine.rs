@@ -24,6 +24,9 @@ use crate::context::{Planning, Reading};
 /// then waits instead, so that it never misses the write.
 const FOLLOW_WAIT: Duration = Duration::from_secs(2);
 
+/// The folder of the projections inside the data folder.
+pub(crate) const INDEX_FOLDER: &str = "index";
+
 /// An open folder. Cheap to clone; blocking; safe to share between threads. Dropping the last clone closes it, and
 /// the folder is free when that returns.
 #[derive(Clone)]
@@ -79,17 +82,7 @@ pub(crate) struct Inner {
 impl Engine {
     /// Opens the folder, which is created when it is missing, and starts the background work.
     pub fn open(folder: &Path, config: Config) -> Result<Self, OpenError> {
-        let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| match error {
-            Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
-            other @ (Storage::Conflict { .. }
-            | Storage::RecordConflict { .. }
-            | Storage::Format { .. }
-            | Storage::Corrupt { .. }
-            | Storage::BlobGone { .. }
-            | Storage::Invalid(_)
-            | Storage::Halted
-            | Storage::Backend { .. }) => OpenError::Other(open_error(folder, other)),
-        })?;
+        let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| open_error(folder, error))?;
         Ok(Self::over(Arc::new(store), folder, config)?)
     }
 
@@ -102,7 +95,7 @@ impl Engine {
             idle: Duration::from_millis(index.idle_ms),
             builds_max: index.builds_max,
         };
-        let projections = Projections::open(&folder.join("index"), bounds)?;
+        let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
         let embedders = Embedders::new(&config.embedding)?;
         let inner = Arc::new(Inner {
             store,
@@ -337,9 +330,25 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
     scopes
 }
 
-fn open_error(folder: &Path, error: loom_storage::Error) -> Error {
-    let message = format!("the data folder {} cannot be opened: {error}", folder.display());
-    Error { message, ..Error::from(error) }
+/// Why `folder` was not opened or made.
+pub(crate) fn open_error(folder: &Path, error: Storage) -> OpenError {
+    match error {
+        Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
+        error @ (Storage::Occupied { .. } | Storage::Transfer { .. } | Storage::Corrupt { what: "backup", .. }) => {
+            OpenError::Other(error.into())
+        }
+        other @ (Storage::Conflict { .. }
+        | Storage::RecordConflict { .. }
+        | Storage::Format { .. }
+        | Storage::Corrupt { .. }
+        | Storage::BlobGone { .. }
+        | Storage::Invalid(_)
+        | Storage::Halted
+        | Storage::Backend { .. }) => {
+            let message = format!("the data folder {} cannot be opened: {other}", folder.display());
+            OpenError::Other(Error { message, ..Error::from(other) })
+        }
+    }
 }
 
 #[cfg(test)]
@@ -374,6 +383,10 @@ mod tests {
 
         fn set_holder_note(&self, note: &str) -> Result<(), Storage> {
             self.0.set_holder_note(note)
+        }
+
+        fn backup(&self, to: &mut dyn std::io::Write) -> Result<loom_storage::BackupSummary, Storage> {
+            self.0.backup(to)
         }
 
         fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Storage> {

@@ -189,9 +189,17 @@ impl Error {
             Storage::Backend { .. } => {
                 (Code::BackendUnavailable, "the storage backend failed; the log has the cause".into())
             }
+            Storage::Corrupt { what: "backup", .. } => {
+                (Code::ValidationFailed, format!("{error}: it is no whole backup, and nothing was restored"))
+            }
             Storage::Corrupt { what, .. } => {
                 (Code::Internal, format!("a stored {what} is damaged: run `loom doctor`; the log names the record"))
             }
+            Storage::Occupied { .. } => (
+                Code::PreconditionFailed,
+                format!("{error}: restore into a folder that is missing or empty, and use that one instead"),
+            ),
+            Storage::Transfer { message } => (Code::BackendUnavailable, message.clone()),
             Storage::Invalid(_) => (Code::Internal, DEFECT.into()),
         };
         Self::new(code, message)

@@ -275,6 +275,13 @@ impl Projection {
         if *files == Files::Left {
             return Ok(());
         }
+        if all {
+            // Nobody may open these files for long: removed rows must not lie in them meanwhile.
+            let compaction = self.state.read().vectors.plan_compaction();
+            if let Some(compact) = compaction.map(|job| job.run(&AtomicBool::new(true))).transpose()?.flatten() {
+                self.state.write().vectors.install_graph(compact);
+            }
+        }
         let (lexical, vectors) = {
             let mut state = self.state.write();
             let watermark = state.watermark;

@@ -1,5 +1,6 @@
 //! Calls operations on a folder, or through the server that holds it.
 
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -126,6 +127,27 @@ impl Remote {
         response.body_mut().read_json().map_err(|_| self.not_loom(response.status().as_u16()))
     }
 
+    /// Writes the server's backup to `to`.
+    pub fn backup(&self, to: &mut impl io::Write) -> Result<(), Failure> {
+        let mut response =
+            self.posting("backup").send_json(Value::Object(Map::new())).map_err(|error| self.no_answer(&error))?;
+        let status = response.status();
+        if !status.is_success() {
+            let body = response.body_mut().read_json().map_err(|_| self.not_loom(status.as_u16()))?;
+            return Err(Refusal::of_answer(body).map_or_else(|| self.not_loom(status.as_u16()), Failure::Refused));
+        }
+        let copied = io::copy(&mut response.body_mut().as_reader(), to);
+        copied.map(|_| ()).map_err(Failure::io(format!("the backup from {} broke off", self.base)))
+    }
+
+    fn posting(&self, route: &str) -> ureq::RequestBuilder<ureq::typestate::WithBody> {
+        let request = self.agent.post(format!("{}/v1/{route}", self.base));
+        match &self.key {
+            Some(key) => request.header("authorization", format!("Bearer {key}")),
+            None => request,
+        }
+    }
+
     fn is_up(&self) -> bool {
         let probe =
             self.agent.get(format!("{}/healthz", self.base)).config().timeout_global(Some(PROBE_TIMEOUT)).build();
@@ -144,11 +166,7 @@ impl Remote {
                 filled.push(name);
             }
         }
-        let mut request = self.agent.post(format!("{}/v1/{op}", self.base));
-        if let Some(key) = &self.key {
-            request = request.header("authorization", format!("Bearer {key}"));
-        }
-        let mut response = request.send_json(Value::Object(input)).map_err(|error| self.no_answer(&error))?;
+        let mut response = self.posting(op).send_json(Value::Object(input)).map_err(|error| self.no_answer(&error))?;
         let status = response.status();
         let body: Value = response
             .body_mut()

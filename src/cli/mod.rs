@@ -1,6 +1,7 @@
 //! The command line: every command works on a data folder, or through the server that holds it.
 
 mod add;
+mod backup;
 mod call;
 mod client;
 mod completions;
@@ -50,6 +51,8 @@ enum Command {
     Serve(serve::Args),
     Call(call::Args),
     Doctor(doctor::Args),
+    Backup(backup::Args),
+    RestoreBackup(backup::RestoreArgs),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -84,6 +87,8 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Serve(args) => serve::run(global, &args, screen),
         Command::Call(args) => call::run(global, &args, screen),
         Command::Doctor(args) => doctor::run(global, &args, screen),
+        Command::Backup(args) => backup::run(global, &args, screen),
+        Command::RestoreBackup(args) => backup::restore(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
     }

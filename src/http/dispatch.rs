@@ -81,7 +81,7 @@ async fn run(door: &Door, spec: &'static Spec, request: Request) -> Result<Respo
 }
 
 /// Whether the one content type is JSON in UTF-8. A page of another origin cannot send it unasked.
-fn is_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     let mut sent = headers.get_all(CONTENT_TYPE).iter();
     let (Some(media), None) = (sent.next().and_then(|value| value.to_str().ok()), sent.next()) else { return false };
     let mut parts = media.split(';').map(str::trim);

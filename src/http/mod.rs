@@ -16,6 +16,7 @@ mod pool;
 mod reply;
 mod shared;
 
+mod backup;
 mod download;
 mod metrics;
 mod openapi;

@@ -10,13 +10,14 @@ use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use tokio::sync::Semaphore;
 
 use super::body::{Bodies, discard};
 use super::metrics::Metrics;
 use super::origin::Origins;
 use super::pool::Pool;
 use super::reply::Refusal;
-use super::{dispatch, download, envelope, openapi, origin, probes};
+use super::{backup, dispatch, download, envelope, openapi, origin, probes};
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -33,6 +34,8 @@ pub struct Shared {
     pub bodies: Bodies,
     /// Whose requests may pass.
     pub origins: Origins,
+    /// The turn to take a backup.
+    pub backups: Arc<Semaphore>,
     /// What was answered so far.
     pub metrics: Metrics,
     openapi: OnceLock<Bytes>,
@@ -48,6 +51,7 @@ impl Shared {
             pool: Pool::new(limits),
             bodies: Bodies::new(limits.max_body_bytes, wait),
             origins: Origins::new(&limits.allowed_hosts, &limits.allowed_origins),
+            backups: Arc::new(Semaphore::new(1)),
             metrics: Metrics::new(),
             openapi: OnceLock::new(),
             closing: AtomicBool::new(false),
@@ -76,6 +80,7 @@ pub fn router(door: Door) -> Router {
     Router::new()
         .route("/v1/{op}", post(dispatch::operation))
         .route("/v1/ops", get(openapi::registry))
+        .route("/v1/backup", post(backup::backup))
         .route("/v1/knowledge.download", get(download::download))
         .route("/openapi.json", get(openapi::serve))
         .route("/healthz", get(probes::health))

@@ -58,6 +58,18 @@ pub enum Error {
     /// The batch breaks a rule of the store: a defect of the caller.
     #[error("invalid batch: {0}")]
     Invalid(String),
+    /// A backup is to be restored into a store that holds something.
+    #[error("the folder {} holds a store already", folder.display())]
+    Occupied {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The caller's own reader or writer failed, to which a backup is written or from which it is read.
+    #[error("{message}")]
+    Transfer {
+        /// What failed.
+        message: String,
+    },
     /// An earlier write failed, and the backend takes no more until the store is opened again; what is stored can
     /// still be read.
     #[error("no write is taken since one failed, until the store is opened again")]

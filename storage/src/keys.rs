@@ -121,6 +121,14 @@ pub(crate) fn number(key: &[u8]) -> Option<u64> {
     key.last_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))
 }
 
+/// The scope that a key begins with, and the rest of the key.
+pub(crate) fn split(key: &[u8]) -> Option<(Scope, &[u8])> {
+    let mut parts = key.splitn(3, |byte| *byte == 0);
+    let (org, namespace, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let scope = Scope::new(str::from_utf8(org).ok()?, str::from_utf8(namespace).ok()?);
+    is_valid(&scope).then_some((scope, rest))
+}
+
 /// A key in words, for an error.
 pub(crate) fn printable(key: &[u8]) -> String {
     key.escape_ascii().to_string()
@@ -162,5 +170,8 @@ mod tests {
             assert!(!is_valid(&Scope::new(name, "ns")), "{name:?}");
         }
         assert!(is_valid(&Scope::new("x".repeat(128), "A.b_c-9")));
+        assert_eq!(split(&source(&Scope::new("o", "n"), "a\0b")), Some((Scope::new("o", "n"), &b"a\0b"[..])));
+        assert_eq!(split(b"o\0n"), None);
+        assert_eq!(split(b"\0n\0"), None);
     }
 }

@@ -3,6 +3,7 @@
 //! Storage is the only truth of the engine. Whatever else lies on disk (lexical and vector indexes) is a
 //! projection of it, derived from the change log. Every write is one [`Batch`], applied whole or not at all.
 
+mod backup;
 mod batch;
 mod change;
 mod codec;
@@ -19,8 +20,11 @@ mod redb;
 mod store;
 mod validate;
 
+pub use backup::{BackupSummary, check_backup};
 pub use batch::{Batch, Committed, CommittedVersion, NewChunk, NewVersion, Precondition, RecordWrite, Write};
 pub use change::{Change, ChangeEntry};
+#[cfg(feature = "testing")]
+pub use codec::decode_hostile;
 pub use error::Error;
 pub use id::{BlobHash, ChunkId, DocId, Hash, ORDINALS_MAX, Revision, Scope, Seq, VersionId};
 pub use lease::{Acquired, Lease};

@@ -1,21 +1,23 @@
 //! A store in memory, as plain as the contract allows: the model that other backends are compared with.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::batch::{Batch, Committed, CommittedVersion, NewVersion, Precondition, Write};
+use crate::backup::{self, BackupSummary, Part};
+use crate::batch::{Batch, Committed, CommittedVersion, NewVersion, Precondition, Write as BatchWrite};
 use crate::change::{Change, ChangeEntry};
+use crate::codec::{self, Outline, Stored, StoredRecord, Vector};
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::record::{
     BlobRow, Cause, Chunk, Head, NamespaceRow, Record, Section, Supersession, Timestamp, Version, VersionState,
 };
 use crate::store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey};
-use crate::validate;
+use crate::{keys, validate};
 
 /// A store whose clones share their contents, so that a clone is also the store opened again.
 #[derive(Clone, Default)]
@@ -57,7 +59,7 @@ impl Store for MemoryStore {
     }
 
     fn write_blob(&self, scope: &Scope) -> Result<Box<dyn BlobWriter>, Error> {
-        if !crate::keys::is_valid(scope) {
+        if !keys::is_valid(scope) {
             return Err(Error::Invalid(format!("{scope:?} is no namespace")));
         }
         Ok(Box::new(Writer { blobs: Arc::clone(&self.blobs), scope: scope.clone(), bytes: Vec::new() }))
@@ -74,12 +76,68 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn backup(&self, to: &mut dyn Write) -> Result<BackupSummary, Error> {
+        let state = Arc::clone(&self.state.lock());
+        let mut writer = backup::Writer::new(to, state.seq, codec::ROWS_VERSION)?;
+        for part in Part::ALL {
+            for (key, value) in state.rows(part, &self.blobs)? {
+                writer.row(part, &key, &value)?;
+            }
+        }
+        writer.finish()
+    }
+
     fn verify(&self, _: bool, _: &mut dyn FnMut(String)) -> Result<(), Error> {
         Ok(())
     }
 }
 
 impl State {
+    /// The rows of a part of a backup.
+    fn rows(&self, part: Part, blobs: &Blobs) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
+        fn encoded<'a, T: Stored + 'a>(
+            rows: impl Iterator<Item = (Vec<u8>, &'a T)>,
+        ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
+            rows.map(|(key, value)| Ok((key.clone(), codec::encode(&key, value)?))).collect()
+        }
+        let hashed = |(scope, hash): &(Scope, Hash)| keys::hash(scope, hash);
+        let of_version = |(scope, id): &(Scope, VersionId)| keys::version(scope, *id);
+        match part {
+            Part::Namespaces => encoded(self.namespaces.iter().map(|(scope, row)| (keys::scope(scope), row))),
+            Part::Heads => encoded(self.heads.iter().map(|((scope, uri), head)| (keys::source(scope, uri), head))),
+            Part::Versions => encoded(self.versions.iter().map(|(of, version)| (of_version(of), version))),
+            Part::Texts => encoded(self.texts.iter().map(|(of, text)| (of_version(of), text))),
+            Part::Outlines => {
+                let outlines = self.outlines.iter().filter(|(_, sections)| !sections.is_empty());
+                let outlines: Vec<_> =
+                    outlines.map(|(of, sections)| (of_version(of), Outline(sections.clone()))).collect();
+                encoded(outlines.iter().map(|(key, outline)| (key.clone(), outline)))
+            }
+            Part::Chunks => encoded(self.chunks.iter().map(|((scope, id), chunk)| (keys::chunk(scope, *id), chunk))),
+            Part::Vectors => {
+                let key = |(scope, model, input): &(Scope, String, Hash)| keys::vector(scope, model, input);
+                let vectors: Vec<_> =
+                    self.vectors.iter().map(|(of, vector)| (key(of), Vector(vector.clone()))).collect();
+                encoded(vectors.iter().map(|(key, vector)| (key.clone(), vector)))
+            }
+            Part::Changes => {
+                encoded(self.changes.iter().map(|((scope, seq), entry)| (keys::changes(scope, *seq), entry)))
+            }
+            Part::Blobs => encoded(self.blobs.iter().map(|(of, row)| (hashed(of), row))),
+            Part::Records => {
+                let stored = |row: &Record| StoredRecord { changed: row.changed, value: row.value.clone() };
+                let records: Vec<_> =
+                    self.records.iter().map(|(key, row)| (key.clone().into_bytes(), stored(row))).collect();
+                encoded(records.iter().map(|(key, record)| (key.clone(), record)))
+            }
+            Part::BlobBytes => {
+                let bytes = blobs.lock();
+                let named = self.blobs.keys().filter_map(|of| Some((of, bytes.get(of)?)));
+                Ok(named.map(|(of, bytes)| ([&hashed(of)[..], &[0; 8]].concat(), bytes.to_vec())).collect())
+            }
+        }
+    }
+
     fn apply(&mut self, batch: Batch, blobs: &Blobs) -> Result<Committed, Error> {
         for precondition in batch.preconditions {
             match precondition {
@@ -103,15 +161,15 @@ impl State {
         Ok(committed)
     }
 
-    fn write(&mut self, write: Write, blobs: &Blobs, committed: &mut Committed) -> Result<(), Error> {
+    fn write(&mut self, write: BatchWrite, blobs: &Blobs, committed: &mut Committed) -> Result<(), Error> {
         match write {
-            Write::PutVersion(new) => committed.versions.push(self.put_version(*new, &committed.versions)),
-            Write::Retire { scope, source_uri, cause, at } => {
+            BatchWrite::PutVersion(new) => committed.versions.push(self.put_version(*new, &committed.versions)),
+            BatchWrite::Retire { scope, source_uri, cause, at } => {
                 let head = self.head_where(&scope, &source_uri, true)?;
                 self.retire(&scope, head.version, cause, at);
                 self.put_head(&scope, &source_uri, Head { live: false, ..head });
             }
-            Write::Restore { scope, source_uri, document } => {
+            BatchWrite::Restore { scope, source_uri, document } => {
                 let head = self.head_where(&scope, &source_uri, false)?;
                 let seq = self.seq;
                 let version = self.version_mut(&scope, head.version);
@@ -123,13 +181,13 @@ impl State {
                 self.change(&scope, Change::Restored(head.version));
                 self.put_head(&scope, &source_uri, Head { live: true, changed: seq, ..head });
             }
-            Write::Edit { scope, source_uri, document } => {
+            BatchWrite::Edit { scope, source_uri, document } => {
                 let head = self.head_where(&scope, &source_uri, true)?;
                 self.version_mut(&scope, head.version).document = document;
                 self.change(&scope, Change::Edited(head.version));
                 self.put_head(&scope, &source_uri, head);
             }
-            Write::PutVectors { scope, model, vectors } => {
+            BatchWrite::PutVectors { scope, model, vectors } => {
                 let same = |key: &(Scope, String, Hash)| key.0 == scope && key.1 == model;
                 let kept = self.vectors.iter().find(|(key, _)| same(key)).map(|(_, vector)| vector.len());
                 if vectors.iter().any(|(_, vector)| kept.is_some_and(|kept| kept != vector.len())) {
@@ -140,12 +198,12 @@ impl State {
                 }
                 self.touch(&scope);
             }
-            Write::DropVectors { scope, model } => {
+            BatchWrite::DropVectors { scope, model } => {
                 self.vectors.retain(|key, _| key.0 != scope || key.1 != model);
                 self.touch(&scope);
             }
-            Write::SwitchModel { scope, model } => self.change(&scope, Change::ModelSwitched(model)),
-            Write::PutBlob { scope, row } => {
+            BatchWrite::SwitchModel { scope, model } => self.change(&scope, Change::ModelSwitched(model)),
+            BatchWrite::PutBlob { scope, row } => {
                 let size = blobs.lock().get(&(scope.clone(), row.hash)).map(|bytes| bytes.len() as u64);
                 match size {
                     None => return Err(Error::BlobGone { hash: row.hash.hex() }),
@@ -154,7 +212,7 @@ impl State {
                 };
                 self.touch(&scope);
             }
-            Write::Record(write) => {
+            BatchWrite::Record(write) => {
                 match write.value {
                     Some(value) => {
                         let record = Record { key: write.key.clone(), changed: self.seq, value };

@@ -1,7 +1,8 @@
 //! The storage trait: what every backend does.
 
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 
+use crate::backup::BackupSummary;
 use crate::batch::{Batch, Committed};
 use crate::change::ChangeEntry;
 use crate::error::Error;
@@ -27,6 +28,12 @@ pub trait Store: Send + Sync {
 
     /// Leaves a note (such as the address served on) for a process that finds the store locked.
     fn set_holder_note(&self, note: &str) -> Result<(), Error>;
+
+    /// Writes a copy of everything committed so far, blobs included, while other calls go on.
+    ///
+    /// Holds a bounded part of it at a time. A damaged record is an error that names it: what would be restored from
+    /// then on must not look whole. On any error what was written so far is no backup, and is refused as one.
+    fn backup(&self, to: &mut dyn Write) -> Result<BackupSummary, Error>;
 
     /// Checks that every record decodes and agrees with the others; calls `report` with a sentence for each fault.
     /// With `deep`, also that every text and blob hashes to its name.

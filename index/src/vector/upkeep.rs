@@ -89,6 +89,12 @@ impl VectorIndex {
         })
     }
 
+    /// As [`VectorIndex::plan_graph`], when it would leave out the removed rows; to be run before what there is is
+    /// written for a long time.
+    pub fn plan_compaction(&self) -> Option<GraphJob> {
+        if self.is_sparse() { self.plan_graph() } else { None }
+    }
+
     /// Takes what a job built into use, together with what happened to the index meanwhile.
     pub fn install_graph(&mut self, graph: Graph) {
         if graph.numbering != self.numbering {
@@ -116,8 +122,9 @@ impl VectorIndex {
 }
 
 impl GraphJob {
-    /// Does the work: about a third of a millisecond of one core for each row that is new to the graph. `None` when `stop` was
-    /// set meanwhile. On an error the index is as it was, and the same job will be planned again.
+    /// Does the work: about a third of a millisecond of one core for each row that is new to the graph. When `stop` was set
+    /// meanwhile, no graph comes of it: `None`, unless removed rows were left out, which counts all the same. On an
+    /// error the index is as it was, and the same job will be planned again.
     pub fn run(self, stop: &AtomicBool) -> Result<Option<Graph>, Error> {
         let planned = self.rows.len();
         let extended = match self.start {
@@ -139,10 +146,13 @@ impl GraphJob {
             None if rows.len() >= self.graph_rows_min => Some(Hnsw::new(rows.dim())?),
             None => None,
         };
-        if let Some(hnsw) = &mut hnsw
-            && !hnsw.extend(rows, stop)?
+        if let Some(unfinished) = &mut hnsw
+            && !unfinished.extend(rows, stop)?
         {
-            return Ok(None);
+            if compact.is_none() {
+                return Ok(None);
+            }
+            hnsw = None;
         }
         let Self { numbering, under_way, .. } = self;
         Ok(Some(Graph { hnsw, compact, planned, fresh, numbering, _under_way: under_way }))

@@ -112,12 +112,35 @@ pub fn paths() -> Map<String, Value> {
     };
     Map::from_iter([
         ("/v1/knowledge.download".to_owned(), json!({ "get": download() })),
+        ("/v1/backup".to_owned(), json!({ "post": backup() })),
         ("/v1/ops".to_owned(), probe("Lists the operations with their role, kind and summary.", &json_object, false)),
         ("/openapi.json".to_owned(), probe("Answers this document.", &json_object, false)),
         ("/healthz".to_owned(), probe("Tells that the process is up.", &json_object, false)),
         ("/readyz".to_owned(), probe("Tells whether searches see every write; 503 while not.", &json_object, true)),
         ("/metrics".to_owned(), probe("Answers the server's numbers for Prometheus.", &text, false)),
     ])
+}
+
+fn backup() -> Value {
+    let bytes = json!({ "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } });
+    let mut responses = Map::from_iter([(
+        "200".to_owned(),
+        json!({
+            "description": "The backup. One that broke off has no end, and is refused when it is restored.",
+            "content": bytes,
+        }),
+    )]);
+    responses.extend(refs(|status| [401, 403, 422, 500, 503].contains(&status)));
+    json!({
+        "operationId": "backup",
+        "summary": "Streams a copy of everything that is stored, taken while other calls go on.",
+        "tags": ["server"],
+        "requestBody": {
+            "required": true,
+            "content": { "application/json": { "schema": { "type": "object", "properties": {} } } },
+        },
+        "responses": responses,
+    })
 }
 
 fn download() -> Value {

@@ -85,8 +85,8 @@ pub(crate) trait Stored: Sized {
 /// A packed and compressed body that only lacks its key: made ahead of the commit that gives the key.
 #[derive(Debug)]
 pub(crate) struct Body {
-    header: [u8; CHECKED_HEADER_BYTES],
-    bytes: Vec<u8>,
+    pub(super) header: [u8; CHECKED_HEADER_BYTES],
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Body {

@@ -20,10 +20,18 @@
 //! its test must still pass.
 
 mod header;
+#[cfg(feature = "testing")]
+mod hostile;
 mod records;
 
 #[cfg(test)]
 mod golden;
 
-pub(crate) use header::{Body, Stored, decode, encode};
+pub(crate) use header::{BODY_BYTES_MAX, Body, Stored, decode, encode};
+#[cfg(feature = "testing")]
+pub use hostile::decode_hostile;
 pub(crate) use records::{Outline, Piece, StoredBlob, StoredRecord, Vector, VectorBlock, VectorPlace};
+
+/// The version of the rows as a whole, which a backup bears: raised with a new kind of row, a new key or an index that
+/// can no longer be derived; a new version of one kind's body needs nothing, since the record says it.
+pub(crate) const ROWS_VERSION: u32 = 1;

@@ -41,38 +41,13 @@ impl BlobFile {
         Self { database }
     }
 
-    /// Where the bytes of a blob are.
-    pub(super) fn find(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<StoredBlob>, Error> {
-        self.find_key(&keys::hash(scope, hash))
-    }
-
-    /// The same by the blob's key.
-    pub(super) fn find_key(&self, key: &[u8]) -> Result<Option<StoredBlob>, Error> {
+    /// The blobs that are stored now.
+    pub(super) fn view(&self) -> Result<BlobView, Error> {
         let transaction = self.database.begin_read().map_err(failed)?;
-        let blobs = transaction.open_table(BLOBS).map_err(failed)?;
-        let found = blobs.get(key).map_err(failed)?;
-        found.map(|value| codec::decode(key, value.value())).transpose()
-    }
-
-    /// Calls `each` with the row of every stored blob.
-    pub(super) fn each(&self, each: &mut Each<'_, ()>) -> Result<(), Error> {
-        let transaction = self.database.begin_read().map_err(failed)?;
-        for row in transaction.open_table(BLOBS).map_err(failed)?.iter().map_err(failed)? {
-            let (key, value) = row.map_err(failed)?;
-            each(key.value(), value.value())?;
-        }
-        Ok(())
-    }
-
-    /// Reads every piece of a blob and calls `each` with its bytes, in order.
-    pub(super) fn each_piece(&self, blob: StoredBlob, each: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        let transaction = self.database.begin_read().map_err(failed)?;
-        let pieces = transaction.open_table(PIECES).map_err(failed)?;
-        let count = if blob.size == 0 { 0 } else { (blob.size - 1) / u64::from(blob.piece_bytes.max(1)) + 1 };
-        for index in 0..count {
-            each(&read_piece(&pieces, blob, index)?);
-        }
-        Ok(())
+        Ok(BlobView {
+            blobs: transaction.open_table(BLOBS).map_err(failed)?,
+            pieces: transaction.open_table(PIECES).map_err(failed)?,
+        })
     }
 
     /// Removes the pieces of uploads that were cut off.
@@ -98,6 +73,115 @@ impl BlobFile {
         let mut transaction = self.database.begin_write().map_err(failed)?;
         transaction.set_durability(Durability::None).map_err(failed)?;
         Ok(transaction)
+    }
+}
+
+/// The blobs of one moment.
+pub(super) struct BlobView {
+    blobs: ReadOnlyTable<Bytes, Bytes>,
+    pieces: ReadOnlyTable<Bytes, Bytes>,
+}
+
+impl BlobView {
+    /// Where the bytes of the blob under `key` are.
+    pub(super) fn find(&self, key: &[u8]) -> Result<Option<StoredBlob>, Error> {
+        let found = self.blobs.get(key).map_err(failed)?;
+        found.map(|value| codec::decode(key, value.value())).transpose()
+    }
+
+    /// Calls `each` with the row of every stored blob.
+    pub(super) fn each(&self, each: &mut Each<'_, ()>) -> Result<(), Error> {
+        for row in self.blobs.iter().map_err(failed)? {
+            let (key, value) = row.map_err(failed)?;
+            each(key.value(), value.value())?;
+        }
+        Ok(())
+    }
+
+    /// Reads every piece of a blob and calls `each` with its bytes, in order.
+    pub(super) fn each_piece(
+        &self,
+        blob: StoredBlob,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        (0..blob.pieces()).try_for_each(|index| each(&read_piece(&self.pieces, blob, index)?))
+    }
+}
+
+impl StoredBlob {
+    /// How many pieces it has.
+    fn pieces(self) -> u64 {
+        self.size.div_ceil(u64::from(self.piece_bytes.max(1)))
+    }
+}
+
+/// Puts the blobs of a backup into a new file, inside the one transaction that fills it.
+pub(super) struct Restoring<'txn> {
+    transaction: &'txn WriteTransaction,
+    /// The blob whose pieces come.
+    current: Option<Upload>,
+}
+
+struct Upload {
+    key: Vec<u8>,
+    upload: u64,
+    hasher: Sha256,
+    size: u64,
+    pieces: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'txn> Restoring<'txn> {
+    pub(super) fn new(transaction: &'txn WriteTransaction) -> Self {
+        Self { transaction, current: None }
+    }
+
+    /// Takes the next bytes of the blob under `key`.
+    pub(super) fn piece(&mut self, key: &[u8], mut bytes: &[u8]) -> Result<(), Error> {
+        if self.current.as_ref().is_none_or(|current| current.key != key) {
+            self.finish()?;
+            let upload = begin_upload(self.transaction)?;
+            let (key, hasher, buffer) = (key.to_vec(), Sha256::new(), Vec::new());
+            self.current = Some(Upload { key, upload, hasher, size: 0, pieces: 0, buffer });
+        }
+        let current = self.current.as_mut().expect("it was set above");
+        current.hasher.update(bytes);
+        current.size += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE_BYTES as usize - current.buffer.len()));
+            current.buffer.extend_from_slice(now);
+            bytes = later;
+            if current.buffer.len() == PIECE_BYTES as usize {
+                current.flush(self.transaction)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the blob whose pieces came last.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        let Some(mut current) = self.current.take() else { return Ok(()) };
+        if !current.buffer.is_empty() {
+            current.flush(self.transaction)?;
+        }
+        let hash = Hash(current.hasher.finalize().into());
+        if !current.key.ends_with(&hash.0) {
+            return Err(damaged(&keys::printable(&current.key), "the blob's bytes do not hash to its name"));
+        }
+        let stored = StoredBlob { upload: current.upload, size: current.size, piece_bytes: PIECE_BYTES };
+        let value = codec::encode(&current.key, &stored)?;
+        let mut blobs = self.transaction.open_table(BLOBS).map_err(failed)?;
+        blobs.insert(current.key.as_slice(), value.as_slice()).map_err(failed)?;
+        end_upload(self.transaction, current.upload)
+    }
+}
+
+impl Upload {
+    fn flush(&mut self, transaction: &WriteTransaction) -> Result<(), Error> {
+        self.buffer = put_piece(transaction, self.upload, self.pieces, std::mem::take(&mut self.buffer))?;
+        self.buffer.clear();
+        self.pieces += 1;
+        Ok(())
     }
 }
 
@@ -288,14 +372,12 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(inner: Arc<Inner>, scope: &Scope, hash: &BlobHash) -> Result<Self, Error> {
-        // The transaction after the look-up: it sees the pieces of what was found, or that they are gone.
-        let blob = inner.blobs.find(scope, hash)?.ok_or_else(|| Error::BlobGone { hash: hash.hex() })?;
+        let view = inner.blobs.view()?;
+        let blob = view.find(&keys::hash(scope, hash))?.ok_or_else(|| Error::BlobGone { hash: hash.hex() })?;
         if blob.piece_bytes == 0 {
             return Err(damaged(&hash.hex(), "its pieces have no size"));
         }
-        let transaction = inner.blobs.database.begin_read().map_err(failed)?;
-        let pieces = transaction.open_table(PIECES).map_err(failed)?;
-        Ok(Self { pieces, blob, position: 0, current: None, _inner: inner })
+        Ok(Self { pieces: view.pieces, blob, position: 0, current: None, _inner: inner })
     }
 }
 

@@ -1,19 +1,24 @@
 //! The default backend: one folder, two redb files, no service.
 
+mod backup;
 mod blob;
 mod commit;
 mod file;
+mod gather;
 mod lock;
 mod open;
 mod plan;
+mod restore;
 mod snapshot;
 mod tables;
 mod upgrade;
 mod verify;
 
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::backup::BackupSummary;
 use crate::batch::{Batch, Committed};
 use crate::error::Error;
 use crate::id::{BlobHash, Scope};
@@ -61,7 +66,7 @@ struct Inner {
     queue: commit::Queue,
     blobs: Arc<blob::BlobFile>,
     // Last, so that the folder is let go only after the files are closed.
-    lock: lock::FolderLock,
+    lock: Arc<lock::FolderLock>,
 }
 
 impl RedbStore {
@@ -82,6 +87,23 @@ impl RedbStore {
         blobs: impl StorageBackend,
     ) -> Result<Self, Error> {
         file::guarded(|| open::backends(folder, options, main, blobs))
+    }
+
+    /// Makes the store in `folder`, which is made when it is missing, from a backup.
+    ///
+    /// [`Error::Occupied`] when the folder holds a store to which anything was ever written. Nothing stands under the
+    /// names of a store's files before all of the backup was read and checked; what an error or a crash leaves is
+    /// made anew by the next attempt.
+    ///
+    /// `ready` is called with the folder just before that, while it is held: the place to remove what was derived from
+    /// an earlier store.
+    pub fn restore_backup(
+        folder: &Path,
+        options: &RedbOptions,
+        ready: &mut dyn FnMut(&Path) -> Result<(), Error>,
+        from: &mut dyn Read,
+    ) -> Result<BackupSummary, Error> {
+        file::guarded(|| restore::run(folder, options, ready, from))
     }
 }
 
@@ -104,6 +126,10 @@ impl Store for RedbStore {
 
     fn set_holder_note(&self, note: &str) -> Result<(), Error> {
         self.inner.lock.set_note(note)
+    }
+
+    fn backup(&self, to: &mut dyn Write) -> Result<BackupSummary, Error> {
+        file::guarded(|| backup::run(&self.inner, to))
     }
 
     fn verify(&self, deep: bool, report: &mut dyn FnMut(String)) -> Result<(), Error> {

@@ -4,21 +4,24 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{Builder, Database, DatabaseError, Durability, ReadableTable, StorageBackend, WriteTransaction};
+use redb::{
+    Builder, Database, DatabaseError, Durability, ReadableDatabase as _, ReadableTable, StorageBackend,
+    WriteTransaction,
+};
 
 use super::blob::BlobFile;
-use super::commit::Queue;
+use super::commit::{Queue, no_seq};
 use super::file::OpenFile;
 use super::lock::{FolderLock, locked};
-use super::tables::{Definition, Table};
+use super::tables::{Definition, ReadTables, Table};
 use super::upgrade;
 use super::{Inner, RedbOptions, RedbStore, failed};
 use crate::codec;
 use crate::error::Error;
 use crate::id::Seq;
 
-const MAIN_FILE: &str = "loom.redb";
-const BLOB_FILE: &str = "blobs.redb";
+pub(super) const MAIN_FILE: &str = "loom.redb";
+pub(super) const BLOB_FILE: &str = "blobs.redb";
 
 /// The format version that this build writes.
 const NEWEST: u32 = 2;
@@ -39,9 +42,19 @@ pub(super) fn folder(folder: &Path, options: &RedbOptions) -> Result<RedbStore, 
     let lock = take(folder, options)?;
     create_missing(folder, MAIN_FILE, prepare_main)?;
     create_missing(folder, BLOB_FILE, prepare_blobs)?;
-    let main = database(folder, options.cache_bytes, |builder| builder.open(folder.join(MAIN_FILE)))?;
-    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.open(folder.join(BLOB_FILE)))?;
-    let repair = Repair { path: Some(folder.join(MAIN_FILE)), quick_from_bytes: options.quick_repair_from_bytes };
+    files(folder, options, lock, [folder.join(MAIN_FILE), folder.join(BLOB_FILE)])
+}
+
+/// Opens a main file and a blob file of the folder.
+pub(super) fn files(
+    folder: &Path,
+    options: &RedbOptions,
+    lock: Arc<FolderLock>,
+    [main, blobs]: [PathBuf; 2],
+) -> Result<RedbStore, Error> {
+    let repair = Repair { path: Some(main.clone()), quick_from_bytes: options.quick_repair_from_bytes };
+    let main = database(folder, options.cache_bytes, |builder| builder.open(main))?;
+    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.open(blobs))?;
     store(lock, main, blobs, repair)
 }
 
@@ -51,20 +64,42 @@ fn create_missing(
     name: &str,
     prepare: impl FnOnce(&Database) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (path, fresh) = (folder.join(name), folder.join(format!("{name}.new")));
-    let doing = |error: std::io::Error| Error::from_io(&error, &format!("making {}", path.display()));
-    if path.try_exists().map_err(doing)? {
+    let path = folder.join(name);
+    if exists(&path)? {
         return Ok(());
     }
-    match fs::remove_file(&fresh) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(doing(error)),
-        _ => {}
-    }
-    let database = Database::create(&fresh).map_err(failed)?;
+    let database = create_fresh(folder, name)?;
     prepare(&database)?;
     database.close().map_err(failed)?;
-    fs::rename(&fresh, &path).map_err(doing)?;
+    publish(folder, name)
+}
+
+/// A new file under the name that it has until [`publish`]; one that a crash left there is removed.
+pub(super) fn create_fresh(folder: &Path, name: &str) -> Result<Database, Error> {
+    let fresh = fresh_name(folder, name);
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::from_io(&error, &format!("making {}", fresh.display())));
+        }
+        _ => {}
+    }
+    Database::create(&fresh).map_err(failed)
+}
+
+/// Gives a file of [`create_fresh`], which is closed, its name.
+pub(super) fn publish(folder: &Path, name: &str) -> Result<(), Error> {
+    let path = folder.join(name);
+    fs::rename(fresh_name(folder, name), &path)
+        .map_err(|error| Error::from_io(&error, &format!("making {}", path.display())))?;
     sync_folder(folder)
+}
+
+pub(super) fn fresh_name(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.new"))
+}
+
+pub(super) fn exists(path: &Path) -> Result<bool, Error> {
+    path.try_exists().map_err(|error| Error::from_io(&error, &format!("looking for {}", path.display())))
 }
 
 pub(super) fn backends(
@@ -79,12 +114,12 @@ pub(super) fn backends(
     store(lock, main, blobs, Repair { path: None, quick_from_bytes: options.quick_repair_from_bytes })
 }
 
-fn take(folder: &Path, options: &RedbOptions) -> Result<FolderLock, Error> {
+pub(super) fn take(folder: &Path, options: &RedbOptions) -> Result<Arc<FolderLock>, Error> {
     fs::create_dir_all(folder).map_err(|error| Error::from_io(&error, &format!("making {}", folder.display())))?;
-    FolderLock::take(folder, &options.program)
+    FolderLock::take(folder, &options.program).map(Arc::new)
 }
 
-fn store(lock: FolderLock, main: Database, blobs: Database, repair: Repair) -> Result<RedbStore, Error> {
+fn store(lock: Arc<FolderLock>, main: Database, blobs: Database, repair: Repair) -> Result<RedbStore, Error> {
     let (main, blobs) = (OpenFile::new(main), OpenFile::new(blobs));
     prepare_main(&main)?;
     prepare_blobs(&blobs)?;
@@ -107,6 +142,18 @@ fn database(
             failed(error)
         }
     })
+}
+
+/// The last commit of the folder's main file; `None` when there is no such file.
+pub(super) fn last_commit(folder: &Path, options: &RedbOptions) -> Result<Option<Seq>, Error> {
+    let path = folder.join(MAIN_FILE);
+    if !exists(&path)? {
+        return Ok(None);
+    }
+    let main = OpenFile::new(database(folder, options.cache_bytes, |builder| builder.open(path))?);
+    prepare_main(&main)?;
+    let tables = ReadTables::new(main.begin_read().map_err(failed)?);
+    tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq).map(Some)
 }
 
 /// Makes the names of new files durable; their contents are redb's business.
@@ -142,7 +189,7 @@ pub(super) fn begin_durable(database: &Database, quick: bool) -> Result<WriteTra
     Ok(transaction)
 }
 
-fn prepare_main(database: &Database) -> Result<(), Error> {
+pub(super) fn prepare_main(database: &Database) -> Result<(), Error> {
     prepare(database, &Table::ALL.map(Table::definition), &|transaction| {
         let mut meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
         meta.insert(SEQ_KEY, codec::encode(SEQ_KEY, &Seq(0))?.as_slice()).map_err(failed)?;
@@ -150,7 +197,7 @@ fn prepare_main(database: &Database) -> Result<(), Error> {
     })
 }
 
-fn prepare_blobs(database: &Database) -> Result<(), Error> {
+pub(super) fn prepare_blobs(database: &Database) -> Result<(), Error> {
     prepare(database, &BlobFile::TABLES, &|_| Ok(()))
 }
 

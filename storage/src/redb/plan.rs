@@ -319,7 +319,7 @@ impl<'a> Planner<'a, '_> {
 
     fn put_blob(&mut self, scope: &'a Scope, row: &BlobRow) -> Result<(), Error> {
         self.touch(scope)?;
-        let Some(stored) = self.blobs.find(scope, &row.hash)? else {
+        let Some(stored) = self.blobs.view()?.find(&keys::hash(scope, &row.hash))? else {
             return Err(Error::BlobGone { hash: row.hash.hex() });
         };
         if stored.size != row.size {

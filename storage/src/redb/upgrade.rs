@@ -1,15 +1,12 @@
 //! The steps from one format version to the next.
 
-use std::collections::BTreeMap;
-
 use redb::{ReadableTable, WriteTransaction};
 
 use super::failed;
-use super::tables::{Definition, Table};
-use crate::codec::{self, Vector, VectorBlock, VectorPlace};
+use super::gather::Gathering;
+use super::tables::{Definition, WriteTables};
+use crate::codec::{self, Vector};
 use crate::error::Error;
-use crate::id::Hash;
-use crate::keys;
 
 /// The table of version 1: one vector a row, under scope, model and the hash of its input.
 const VECTORS: Definition = Definition::new("vectors");
@@ -22,43 +19,15 @@ pub(super) fn vectors_into_blocks(transaction: &WriteTransaction) -> Result<(), 
     }
     {
         let vectors = transaction.open_table(VECTORS).map_err(failed)?;
-        let mut blocks = transaction.open_table(Table::VectorBlocks.definition()).map_err(failed)?;
-        let mut places = transaction.open_table(Table::VectorPlaces.definition()).map_err(failed)?;
-        let mut next: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        let mut write = |model: &[u8], vectors: &[(Hash, Vec<f32>)]| -> Result<(), Error> {
-            let Some((_, first)) = vectors.first() else { return Ok(()) };
-            let number = next.entry(model.to_vec()).or_default();
-            let key = [model, &number.to_be_bytes()].concat();
-            let entries = vectors.iter().map(|(input, vector)| (input, vector.as_slice()));
-            let block = codec::encode(&key, &VectorBlock::of(first.len(), entries))?;
-            blocks.insert(key.as_slice(), block.as_slice()).map_err(failed)?;
-            for (at, (input, _)) in (0..).zip(vectors) {
-                let key = [model, &input.0].concat();
-                let place = codec::encode(&key, &VectorPlace { block: *number, at })?;
-                places.insert(key.as_slice(), place.as_slice()).map_err(failed)?;
-            }
-            *number += 1;
-            Ok(())
-        };
-        let mut model: Vec<u8> = Vec::new();
-        let mut gathered: Vec<(Hash, Vec<f32>)> = Vec::new();
+        let mut tables = WriteTables::new(transaction);
+        let mut put = |table, key: &[u8], value: &[u8]| tables.put(table, key, value);
+        let mut gathering = Gathering::default();
         for row in vectors.iter().map_err(failed)? {
             let (key, value) = row.map_err(failed)?;
-            let key = key.value();
-            let Some((of, input)) = key.split_last_chunk::<{ size_of::<Hash>() }>() else {
-                let detail = "its key is too short".into();
-                return Err(Error::Corrupt { what: "vector", key: keys::printable(key), detail });
-            };
-            let Vector(vector) = codec::decode(key, value.value())?;
-            let full = gathered.first().is_some_and(|(_, first)| gathered.len() == VectorBlock::capacity(first.len()));
-            if full || of != model {
-                write(&model, &gathered)?;
-                gathered.clear();
-                model = of.to_vec();
-            }
-            gathered.push((Hash(*input), vector));
+            let Vector(vector) = codec::decode(key.value(), value.value())?;
+            gathering.add(key.value(), vector, &mut put)?;
         }
-        write(&model, &gathered)?;
+        gathering.finish(&mut put)?;
     }
     transaction.delete_table(VECTORS).map_err(failed)?;
     Ok(())
@@ -69,7 +38,8 @@ mod tests {
     use redb::{Database, ReadableDatabase as _};
 
     use super::*;
-    use crate::{RedbOptions, RedbStore, Scope, Store as _};
+    use crate::redb::tables::Table;
+    use crate::{Hash, RedbOptions, RedbStore, Scope, Store as _, keys};
 
     #[test]
     fn a_folder_of_version_1_keeps_its_vectors() {

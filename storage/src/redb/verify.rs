@@ -285,8 +285,9 @@ impl Check<'_> {
     }
 
     fn blobs(&mut self, inner: &Inner) -> Result<(), Error> {
+        let view = inner.blobs.view()?;
         self.each(Table::Blobs, &[], |check, key, row: BlobRow| {
-            match inner.blobs.find_key(key) {
+            match view.find(key) {
                 Ok(Some(stored)) if stored.size == row.size => {}
                 Ok(_) => check.fault(format!("the bytes of blob {} are not stored", row.hash.hex())),
                 Err(error) => check.fault(error.to_string()),
@@ -297,13 +298,16 @@ impl Check<'_> {
             Ok(())
         })?;
         let deep = self.deep;
-        let walked = inner.blobs.each(&mut |key, value| {
+        let walked = view.each(&mut |key, value| {
             let Some(stored) = self.unless_damaged(codec::decode::<StoredBlob>(key, value))? else { return Ok(()) };
             let mut hasher = Sha256::new();
             if !deep {
                 return Ok(());
             }
-            let read = inner.blobs.each_piece(stored, &mut |piece| hasher.update(piece));
+            let read = view.each_piece(stored, &mut |piece| {
+                hasher.update(piece);
+                Ok(())
+            });
             if self.unless_damaged(read)?.is_some() && !key.ends_with(&hasher.finalize()) {
                 self.fault(format!("the bytes of blob {} do not hash to it", keys::printable(key)));
             }

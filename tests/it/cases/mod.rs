@@ -12,5 +12,4 @@ mod names;
 mod processes;
 mod queries;
 mod races;
-mod scale;
 mod structure;

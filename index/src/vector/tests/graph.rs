@@ -179,6 +179,24 @@ fn a_stopped_job_changes_nothing_and_is_planned_again() {
 }
 
 #[test]
+fn a_stopped_job_leaves_out_the_removed_rows_all_the_same() {
+    let (mut index, mut live) = filled(60, EAGER);
+    upkeep(&mut index);
+    assert!(index.plan_compaction().is_none(), "nothing is removed");
+    index.remove(range(0, 40));
+    live.retain(|id, _| *id >= 40);
+    let job = index.plan_compaction().expect("most rows are removed");
+    index.install_graph(job.run(&AtomicBool::new(true)).expect("it ran").expect("there is something to install"));
+    let statistics = index.statistics();
+    assert_eq!((statistics.rows, statistics.removed, statistics.in_graph), (20, 0, 0));
+    let query = live[&50].clone();
+    let found = index.search(&query, 5, None).expect("searched");
+    let wanted: Vec<u64> = expected(&live, &query, 5, None).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(chunks(&found), wanted);
+    assert_eq!(upkeep(&mut index), 1, "the graph is built later");
+}
+
+#[test]
 fn one_flush_at_a_time_and_none_without_need() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut index = VectorIndex::open(folder.path(), MODEL, DIM).expect("opened").0;

@@ -29,7 +29,7 @@ struct State {
 pub const HELD: &str = "glacier";
 
 impl Endpoint {
-    /// Serves vectors of `dim` numbers on a free port.
+    /// Serves vectors on a free port: of as many numbers as the model's name says (`dim48`), else of `dim` numbers.
     pub fn start(dim: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let base = format!("http://{}/v1", listener.local_addr().expect("it is bound"));
@@ -88,7 +88,8 @@ fn serve(state: &State, stream: &TcpStream) {
             wait(state);
         }
         let (status, answer) = if take(state, &texts) {
-            ("200 OK", answer(state.dim, &texts))
+            let named = asked["model"].as_str().and_then(|model| model.strip_prefix("dim")?.parse().ok());
+            ("200 OK", answer(named.unwrap_or(state.dim), &texts))
         } else {
             ("503 Service Unavailable", json!({}))
         };

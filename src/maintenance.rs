@@ -1,0 +1,43 @@
+//! What an operator does with a whole folder: back it up, make it from a backup.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use loom_storage::{BackupSummary, Error as Storage, RedbOptions, RedbStore};
+
+use crate::engine::{Engine, INDEX_FOLDER, OpenError, open_error};
+use crate::error::{Code, Error};
+use crate::op::{Caller, Role};
+
+impl Engine {
+    /// Writes a copy of everything committed so far, originals included, while other calls go on. Needs the role
+    /// [`Role::Admin`], since it reads every namespace. What an error leaves is no backup, and is refused as one.
+    pub fn backup(&self, caller: &Caller, to: &mut dyn Write) -> Result<BackupSummary, Error> {
+        if caller.role < Role::Admin {
+            return Err(Error::new(Code::Forbidden, "a backup needs the role Admin: use a token that has it"));
+        }
+        self.inner().refuse_when_closed()?;
+        Ok(self.inner().store.backup(to)?)
+    }
+}
+
+/// Makes the data folder, which must be missing or hold nothing, from a backup. What is searched is built anew when it
+/// is first used. Nothing can be taken for a store before all of the backup was read and checked.
+pub fn restore_backup(folder: &Path, from: &mut dyn Read) -> Result<BackupSummary, OpenError> {
+    let restored = RedbStore::restore_backup(folder, &RedbOptions::default(), &mut |folder| remove_index(folder), from);
+    restored.map_err(|error| open_error(folder, error))
+}
+
+/// Projections of an earlier store of the same folder could pass for the restored one's.
+fn remove_index(folder: &Path) -> Result<(), Storage> {
+    match fs::remove_dir_all(folder.join(INDEX_FOLDER)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Storage::from_io(&error, "removing the old index")),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a backup to its end; an error says what is wrong with it.
+pub fn check_backup(from: &mut dyn Read) -> Result<BackupSummary, Error> {
+    Ok(loom_storage::check_backup(from)?)
+}
