@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use loom::chunk::{self, ChunkSettings};
 use loom::embed::{self, EmbedKind, Embedder};
@@ -54,12 +55,12 @@ impl Corpus {
                 }
             }
         }
-        embedder.embed(&["the model is decoded once"], EmbedKind::Passage)?;
+        embedder.embed(&["the model is decoded once"], EmbedKind::Passage, in_an_hour())?;
         let (vectors, spent) = measure::process(|| {
             let mut vectors = Vec::with_capacity(corpus.texts.len());
             for texts in corpus.texts.chunks(1024) {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                vectors.extend(embedder.embed(&texts, EmbedKind::Passage)?);
+                vectors.extend(embedder.embed(&texts, EmbedKind::Passage, in_an_hour())?);
             }
             Ok(vectors)
         })?;
@@ -97,7 +98,7 @@ impl Corpus {
                 text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
             let start = if at % 2 == 0 { 0 } else { words.len() / 2 };
             let query = words[start..].iter().take(QUERY_WORDS).copied().collect::<Vec<_>>().join(" ");
-            let vector = embedder.embed(&[&query], EmbedKind::Query)?.pop().ok_or("one vector a text")?;
+            let vector = embedder.embed(&[&query], EmbedKind::Query, in_an_hour())?.pop().ok_or("one vector a text")?;
             if vector.iter().any(|value| *value != 0.0) {
                 self.queries.push((query, vector));
             }
@@ -184,4 +185,9 @@ fn changed(text: &str, round: u64, words: &[&str]) -> String {
         }
     }
     changed
+}
+
+/// When an embedding may be given up: later than any here takes.
+fn in_an_hour() -> Instant {
+    Instant::now() + Duration::from_hours(1)
 }
