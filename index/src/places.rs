@@ -94,7 +94,7 @@ pub(crate) enum Place {
 /// Every place.
 #[derive(Default)]
 pub(crate) struct Places {
-    places: HashMap<Scope, Place>,
+    by_scope: HashMap<Scope, Place>,
     turns: u64,
     opened_total: u64,
     pub(crate) closed_total: u64,
@@ -104,18 +104,18 @@ pub(crate) struct Places {
 impl Places {
     /// The place of a namespace.
     pub(crate) fn get(&self, scope: &Scope) -> Option<&Place> {
-        self.places.get(scope)
+        self.by_scope.get(scope)
     }
 
     /// The namespaces whose projection is open.
     pub(crate) fn open_scopes(&self) -> Vec<Scope> {
-        let open = self.places.iter().filter(|(_, place)| matches!(place, Place::Open(_)));
+        let open = self.by_scope.iter().filter(|(_, place)| matches!(place, Place::Open(_)));
         open.map(|(scope, _)| scope.clone()).collect()
     }
 
     /// The builds under way.
     pub(crate) fn builds(&self) -> impl Iterator<Item = (&Scope, &Arc<Build>)> {
-        self.places.iter().filter_map(|(scope, place)| match place {
+        self.by_scope.iter().filter_map(|(scope, place)| match place {
             Place::Building(build) => Some((scope, build)),
             Place::Open(_) | Place::Leaving => None,
         })
@@ -123,7 +123,7 @@ impl Places {
 
     /// The open projection of a namespace, which this does not count as using.
     pub(crate) fn peek(&self, scope: &Scope) -> Option<&Arc<Projection>> {
-        match self.places.get(scope) {
+        match self.by_scope.get(scope) {
             Some(Place::Open(open)) => Some(&open.projection),
             Some(Place::Building(_) | Place::Leaving) | None => None,
         }
@@ -131,7 +131,7 @@ impl Places {
 
     /// The open projection of a namespace, used now.
     pub(crate) fn used(&mut self, scope: &Scope) -> Option<Arc<Projection>> {
-        let Some(Place::Open(open)) = self.places.get_mut(scope) else { return None };
+        let Some(Place::Open(open)) = self.by_scope.get_mut(scope) else { return None };
         self.turns += 1;
         (open.used, open.turn) = (Instant::now(), self.turns);
         Some(Arc::clone(&open.projection))
@@ -155,7 +155,7 @@ impl Places {
             outcome: OnceLock::new(),
         });
         self.turns += 1;
-        self.places.insert(scope.clone(), Place::Building(Arc::clone(&build)));
+        self.by_scope.insert(scope.clone(), Place::Building(Arc::clone(&build)));
         build
     }
 
@@ -165,12 +165,12 @@ impl Places {
         self.opened_total += 1;
         let bytes = projection.held_bytes().unwrap_or_default();
         let open = Open { projection, used: Instant::now(), turn: self.turns, bytes };
-        self.places.insert(scope.clone(), Place::Open(open));
+        self.by_scope.insert(scope.clone(), Place::Open(open));
     }
 
     /// Marks the place of a namespace as being left; what was open there.
     pub(crate) fn leave(&mut self, scope: &Scope) -> Option<Arc<Projection>> {
-        match self.places.insert(scope.clone(), Place::Leaving) {
+        match self.by_scope.insert(scope.clone(), Place::Leaving) {
             Some(Place::Open(open)) => Some(open.projection),
             Some(Place::Building(_) | Place::Leaving) | None => None,
         }
@@ -178,12 +178,12 @@ impl Places {
 
     /// Gives up the place of a namespace.
     pub(crate) fn free(&mut self, scope: &Scope) {
-        self.places.remove(scope);
+        self.by_scope.remove(scope);
     }
 
     /// The namespace to close next for the bounds to hold, the least recently used of the free ones.
     pub(crate) fn surplus(&mut self, bounds: &Bounds) -> Option<Scope> {
-        let open = self.places.values().filter(|place| !matches!(place, Place::Leaving)).count();
+        let open = self.by_scope.values().filter(|place| !matches!(place, Place::Leaving)).count();
         let over = open > bounds.open_max.max(1) || self.bytes() > bounds.bytes_max;
         let free = self.opened().filter(|(_, open)| over && open.turn < self.turns && open.is_free());
         free.min_by_key(|(_, open)| open.turn).map(|(scope, _)| scope.clone())
@@ -199,7 +199,7 @@ impl Places {
     pub(crate) fn counts(&mut self) -> Counts {
         let building = self.builds().count();
         Counts {
-            open: self.places.len() - building,
+            open: self.by_scope.len() - building,
             building,
             bytes: self.bytes(),
             opened_total: self.opened_total,
@@ -209,7 +209,7 @@ impl Places {
     }
 
     fn opened(&self) -> impl Iterator<Item = (&Scope, &Open)> {
-        self.places.iter().filter_map(|(scope, place)| match place {
+        self.by_scope.iter().filter_map(|(scope, place)| match place {
             Place::Open(open) => Some((scope, open)),
             Place::Building(_) | Place::Leaving => None,
         })
@@ -217,7 +217,7 @@ impl Places {
 
     fn bytes(&mut self) -> u64 {
         let mut bytes = 0;
-        for place in self.places.values_mut() {
+        for place in self.by_scope.values_mut() {
             if let Place::Open(open) = place {
                 open.bytes = open.projection.held_bytes().unwrap_or(open.bytes);
                 bytes += open.bytes;

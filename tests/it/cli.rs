@@ -90,17 +90,7 @@ impl Loom {
 
     /// Starts a server on the folder.
     pub fn serve(&self) -> Serving {
-        self.serve_with(&mut self.command())
-    }
-
-    /// Starts a server with a command's settings.
-    pub fn serve_with(&self, command: &mut Command) -> Serving {
-        let listening = command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = listening.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("it said {line:?}"));
-        Serving { base: base.to_owned(), child }
+        Serving::start(&mut self.command())
     }
 }
 
@@ -115,6 +105,18 @@ impl From<Output> for Ran {
 pub struct Serving {
     pub base: String,
     pub child: Child,
+}
+
+impl Serving {
+    /// Starts a server with a command's settings.
+    pub fn start(command: &mut Command) -> Self {
+        let listening = command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = listening.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("it said {line:?}"));
+        Self { base: base.to_owned(), child }
+    }
 }
 
 impl Drop for Serving {

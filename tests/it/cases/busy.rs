@@ -10,7 +10,7 @@ use loom::{Code, Config, Engine};
 use serde_json::{Value, json};
 
 use super::models::endpoint::{Endpoint, HELD};
-use crate::cli::Loom;
+use crate::cli::{Loom, Serving};
 use crate::harness::{Folder, add, call, hits, ok, refused, search, uris};
 use crate::server::Server;
 
@@ -154,7 +154,7 @@ fn a_server_that_is_told_to_stop_answers_what_it_began_and_frees_the_folder() {
     let (loom, endpoint) = (Loom::new(), Endpoint::start(48));
     let mut command = loom.command();
     command.env("LOOM_EMBEDDING_MODEL", "openai:fake").env("LOOM_EMBEDDING_BASE_URL", &endpoint.base);
-    let mut serving = loom.serve_with(command.env("LOOM_HTTP_DRAIN_MS", LONG_MS.to_string()));
+    let mut serving = Serving::start(command.env("LOOM_HTTP_DRAIN_MS", LONG_MS.to_string()));
     let post = |input: &Value| {
         let url = format!("{}/v1/knowledge.add", serving.base);
         ureq::post(&url).send_json(input).map(|mut answer| answer.body_mut().read_json::<Value>().unwrap())

@@ -18,7 +18,7 @@ fn open(folder: &Folder, open_max: usize) -> Engine {
 
 fn fill(engine: &Engine, namespace: usize) {
     // Some are large enough to be written to files when they are closed.
-    let others = if namespace % 20 == 0 { 80 } else { 0 };
+    let others = if namespace.is_multiple_of(20) { 80 } else { 0 };
     let words = WORDS.iter().map(ToString::to_string).chain((0..others).map(|number| format!("chair{number}")));
     let entries: Vec<Value> = words
         .map(|word| json!({ "source_uri": word, "content": format!("The {word} of house {namespace}.") }))
