@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use redb::ReadableDatabase as _;
-
+use super::Inner;
 use super::commit::no_seq;
 use super::open::SEQ_KEY;
 use super::tables::{ReadTables, Table};
-use super::{Inner, failed};
 use crate::change::ChangeEntry;
 use crate::codec::{self, Outline, StoredRecord, Vector};
 use crate::error::Error;
@@ -26,7 +24,7 @@ pub(super) struct RedbSnapshot {
 
 impl RedbSnapshot {
     pub(super) fn new(inner: &Arc<Inner>) -> Result<Self, Error> {
-        let tables = ReadTables::new(inner.main.begin_read().map_err(failed)?);
+        let tables = ReadTables::new(inner.main.begin_read()?);
         let seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
         Ok(Self { tables, seq, _inner: Arc::clone(inner) })
     }

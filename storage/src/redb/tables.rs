@@ -192,6 +192,10 @@ impl<'txn> WriteTables<'txn> {
         found.map(|value| codec::decode(key, value.value())).transpose()
     }
 
+    pub(super) fn contains(&mut self, table: Table, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.table(table)?.get(key).map_err(failed)?.is_some())
+    }
+
     /// See [`ReadTables::walk`].
     pub(super) fn walk(
         &mut self,
