@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::context::{Planning, Reading};
+use crate::disk;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -201,6 +202,9 @@ where
         let Plan { mut batch, answer, audit } = C::plan(&planning, &input)?;
         if C::FACTS.audited {
             batch.writes.push(planning.audit_record(C::FACTS.name, &audit)?);
+        }
+        if let Some(bytes) = disk::bytes(&batch) {
+            engine.inner().disk.admit(bytes)?;
         }
         let started = Instant::now();
         let committed = match engine.commit(batch) {
