@@ -161,7 +161,8 @@ pub trait Snapshot: Send + Sync {
     /// A chunk, whether its version is live or not.
     fn chunk(&self, scope: &Scope, id: ChunkId) -> Result<Option<Chunk>, Error>;
 
-    /// The chunks with ids from `first`, `count` of them or as many as there are, in order.
+    /// The chunks with ids from `first`, `count` of them or as many as there are, in order. One that its version has and
+    /// that is missing is an error.
     fn chunks(&self, scope: &Scope, first: ChunkId, count: u32) -> Result<Vec<Chunk>, Error>;
 
     /// The versions whose chunks a projection must hold: the live ones with id above `after`, in order of id, at most `limit`.
