@@ -2,6 +2,7 @@
 
 use crate::chunk::ChunkSettings;
 use crate::clock::Clock;
+use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
 use crate::error::{Code, Error};
 use crate::id::Ids;
@@ -30,6 +31,11 @@ pub struct Config {
     pub deadlines: Deadlines,
     /// The bounds of the HTTP server.
     pub http: HttpLimits,
+    /// Below this many free bytes on the data folder's disk nothing is stored: `LOOM_DISK_FREE_MIN_BYTES`, default
+    /// 256 MiB; 0 turns it off.
+    pub disk_free_min_bytes: u64,
+    /// Where the number of free bytes comes from.
+    pub free_space: FreeSpace,
     /// Where the time comes from.
     pub clock: Clock,
     /// Where fresh ids come from.
@@ -127,6 +133,8 @@ impl Default for Config {
             index: IndexLimits::default(),
             deadlines: Deadlines::default(),
             http: HttpLimits::default(),
+            disk_free_min_bytes: 256 << 20,
+            free_space: FreeSpace::system(),
             clock: Clock::system(),
             ids: Ids::system(),
         }
@@ -189,6 +197,7 @@ impl Config {
         config.http.allowed_hosts = list(lookup, "LOOM_ALLOWED_HOSTS");
         config.http.allowed_origins = list(lookup, "LOOM_ALLOWED_ORIGINS");
 
+        number(lookup, "LOOM_DISK_FREE_MIN_BYTES", &mut config.disk_free_min_bytes, 0)?;
         let (mut size, mut stride) = (config.chunks.size(), config.chunks.stride());
         number(lookup, "LOOM_KNOWLEDGE_CHUNK_SIZE", &mut size, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_CHUNK_STRIDE", &mut stride, 1)?;

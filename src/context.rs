@@ -193,6 +193,7 @@ impl<'e> Planning<'e> {
 
     /// Stores bytes as a blob that the batch may catalogue.
     pub fn store_blob(&self, scope: &Scope, bytes: &[u8]) -> Result<BlobRow, Error> {
+        self.engine.disk.admit(bytes.len() as u64)?;
         let mut writer = self.engine.store.write_blob(scope)?;
         writer.write(bytes)?;
         let (hash, size) = writer.finish()?;
@@ -207,6 +208,8 @@ impl<'e> Planning<'e> {
         scope: &Scope,
         inputs: &[(Hash, String)],
     ) -> Result<NamespaceModels, Error> {
+        // Before the embedding, which may cost money.
+        self.engine.disk.admit(inputs.iter().map(|(_, text)| text.len() as u64).sum())?;
         let started = Instant::now();
         let models = self.models(scope)?;
         for model in std::iter::once(&models.serving).chain(&models.building) {

@@ -126,7 +126,10 @@ impl Engine {
             if version.chunk_count > 0 && !indexed {
                 warn(format!("{scope}: the lexical index lacks {uri:?}: {advice}"));
             }
-            let expected = findable(scope, snapshot, &version, &view.model().name)?;
+            let Vectors { expected, missing } = vectors(scope, snapshot, &version, &view.model().name)?;
+            if missing > 0 {
+                warn(format!("{scope}: {missing} chunks of {uri:?} have no vector: store the document again"));
+            }
             embedded += expected as u64;
             if in_vectors != expected {
                 warn(format!("{scope}: the vector index has {in_vectors} of {expected} chunks of {uri:?}: {advice}"));
@@ -145,10 +148,18 @@ impl Engine {
     }
 }
 
-/// How many chunks of a version have a vector that they can be found by: stored, and not zero.
-fn findable(scope: &Scope, snapshot: &dyn Snapshot, version: &Version, model: &str) -> Result<usize, Error> {
+/// The vectors of a version's chunks.
+struct Vectors {
+    /// Chunks with a vector that they can be found by: stored, and not zero.
+    expected: usize,
+    /// Chunks whose vector is not stored.
+    missing: usize,
+}
+
+fn vectors(scope: &Scope, snapshot: &dyn Snapshot, version: &Version, model: &str) -> Result<Vectors, Error> {
     let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
     let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
     let vectors = snapshot.vectors(scope, model, &inputs)?;
-    Ok(vectors.iter().flatten().filter(|vector| vector.iter().any(|value| *value != 0.0)).count())
+    let expected = vectors.iter().flatten().filter(|vector| vector.iter().any(|value| *value != 0.0)).count();
+    Ok(Vectors { expected, missing: vectors.iter().filter(|vector| vector.is_none()).count() })
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
+use crate::disk::Disk;
 use crate::error::{Code, Error};
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
@@ -71,8 +72,8 @@ pub(crate) struct Inner {
     closed: AtomicBool,
     /// Whether the close has written the projections, or tried to.
     written: Mutex<bool>,
-    /// Whether the last write failed in the backend.
-    failing: AtomicBool,
+    /// The disk of the folder.
+    pub(crate) disk: Disk,
     /// Cuts background work short.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
@@ -83,11 +84,11 @@ impl Engine {
     /// Opens the folder, which is created when it is missing, and starts the background work.
     pub fn open(folder: &Path, config: Config) -> Result<Self, OpenError> {
         let store = RedbStore::open(folder, &RedbOptions::default()).map_err(|error| open_error(folder, error))?;
-        Ok(Self::over(Arc::new(store), folder, config)?)
+        Ok(Self::open_over(Arc::new(store), folder, config)?)
     }
 
-    /// An engine over a store that is open.
-    fn over(store: Arc<dyn Store>, folder: &Path, config: Config) -> Result<Self, Error> {
+    /// An engine over a store that is open already, of whatever backend; what is searched is kept in `folder`.
+    pub fn open_over(store: Arc<dyn Store>, folder: &Path, config: Config) -> Result<Self, Error> {
         let index = &config.index;
         let bounds = Bounds {
             open_max: index.open_max,
@@ -97,6 +98,7 @@ impl Engine {
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
         let embedders = Embedders::new(&config.embedding)?;
+        let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,
             projections,
@@ -104,7 +106,7 @@ impl Engine {
             config,
             closed: AtomicBool::new(false),
             written: Mutex::new(false),
-            failing: AtomicBool::new(false),
+            disk,
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
             workers: Workers::default(),
@@ -131,11 +133,11 @@ impl Engine {
 
     /// Whether the store answers and the open projections have caught up with it.
     pub fn readiness(&self) -> Readiness {
+        let taken = self.inner().disk.admit(0).and_then(|()| Ok(self.inner().store.ready()?));
+        if let Err(error) = taken {
+            return Readiness { ready: false, detail: json!({ "store": error.message }) };
+        }
         match self.inner().lagging() {
-            Ok(_) if self.inner().failing.load(Ordering::Acquire) => {
-                let store = "the last write failed: see the log, make room on the disk, and start Loom again";
-                Readiness { ready: false, detail: json!({ "store": store }) }
-            }
             Ok(lagging) => {
                 Readiness { ready: lagging.is_empty(), detail: json!({ "store": "open", "behind": lagging }) }
             }
@@ -153,6 +155,21 @@ impl Engine {
         let index = self.inner().projections.counts();
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let gauges = vec![
+            (
+                "loom_takes_writes",
+                "1 when documents are stored, 0 while the storage or the room on the disk does not allow it.",
+                f64::from(u8::from(self.inner().disk.admit(0).is_ok() && self.inner().store.ready().is_ok())),
+            ),
+            (
+                "loom_disk_free_bytes",
+                "Free bytes of the data folder's disk.",
+                self.inner().disk.free().unwrap_or(0) as f64,
+            ),
+            (
+                "loom_disk_free_min_bytes",
+                "Free bytes below which nothing is stored.",
+                self.inner().disk.free_min_bytes() as f64,
+            ),
             ("loom_namespaces", "Namespaces that were ever written to.", rows.len() as f64),
             ("loom_documents", "Live documents.", sum(|row| row.documents) as f64),
             ("loom_chunks", "Chunks of live documents.", sum(|row| row.chunks) as f64),
@@ -215,12 +232,7 @@ impl Inner {
         }
         let scopes = touched_scopes(&batch);
         let _announcement = self.projections.announce(&batch);
-        let committed = self.store.commit(batch);
-        let failed = matches!(&committed, Err(Storage::Halted | Storage::Backend { .. }));
-        if failed || committed.is_ok() {
-            self.failing.store(failed, Ordering::Release);
-        }
-        let committed = committed?;
+        let committed = self.store.commit(batch)?;
         for scope in scopes {
             // The write is durable: a projection that cannot follow is logged and discarded, and the next search
             // builds it anew from storage. The write itself must not be reported as failed.
@@ -344,6 +356,9 @@ pub(crate) fn open_error(folder: &Path, error: Storage) -> OpenError {
         | Storage::BlobGone { .. }
         | Storage::Invalid(_)
         | Storage::Halted
+        | Storage::Reopened
+        | Storage::Busy
+        | Storage::Unsettled { .. }
         | Storage::Backend { .. }) => {
             let message = format!("the data folder {} cannot be opened: {other}", folder.display());
             OpenError::Other(Error { message, ..Error::from(other) })
@@ -383,6 +398,14 @@ mod tests {
 
         fn set_holder_note(&self, note: &str) -> Result<(), Storage> {
             self.0.set_holder_note(note)
+        }
+
+        fn ready(&self) -> Result<(), Storage> {
+            Err(Storage::Halted)
+        }
+
+        fn compact(&self) -> Result<loom_storage::Compacted, Storage> {
+            self.0.compact()
         }
 
         fn backup(&self, to: &mut dyn std::io::Write) -> Result<loom_storage::BackupSummary, Storage> {
@@ -436,11 +459,10 @@ mod tests {
     fn a_store_that_takes_no_writes_is_not_ready_and_says_what_to_do() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = RedbStore::open(folder.path(), &RedbOptions::default()).expect("a store");
-        let engine = Engine::over(Arc::new(Full(store)), folder.path(), Config::default()).expect("it opens");
-        assert!(engine.readiness().ready);
+        let engine = Engine::open_over(Arc::new(Full(store)), folder.path(), Config::default()).expect("it opens");
         let error = add(&engine).expect_err("it is not written");
         assert_eq!(error.code, Code::BackendUnavailable);
-        assert!(error.message.contains("start Loom again"), "{}", error.message);
+        assert!(error.message.contains("make room"), "{}", error.message);
         assert!(!engine.readiness().ready);
     }
 }

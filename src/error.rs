@@ -178,16 +178,27 @@ impl Error {
             Storage::Locked { .. } | Storage::Format { .. } => (Code::BackendUnavailable, error.to_string()),
             Storage::Halted => (
                 Code::BackendUnavailable,
-                "nothing is written since a write failed, most often because the disk is full: make room and start \
-                 Loom again; what is stored can still be read"
+                "nothing is written since the storage failed, most often because the disk is full: make room, and repeat \
+                 the call; the storage is tried again by itself"
+                    .into(),
+            ),
+            Storage::Reopened => {
+                (Code::BackendUnavailable, "the storage failed and was opened again meanwhile: repeat the call".into())
+            }
+            Storage::Busy => (Code::Overloaded, "the store is being read from: repeat the call when it is not".into()),
+            Storage::Unsettled { .. } => (
+                Code::BackendUnavailable,
+                "the storage failed, and whether this was written cannot be told: read the document again before you \
+                 repeat the call; the log has the cause"
                     .into(),
             ),
             Storage::Backend { disk_full: true, .. } => (
                 Code::BackendUnavailable,
-                "the disk that holds the data folder is full: free some space and start Loom again".into(),
+                "the disk that holds the data folder is full, and nothing was written: free some space and repeat the call"
+                    .into(),
             ),
             Storage::Backend { .. } => {
-                (Code::BackendUnavailable, "the storage backend failed; the log has the cause".into())
+                (Code::BackendUnavailable, "the storage backend failed, and nothing was written; the log has the cause".into())
             }
             Storage::Corrupt { what: "backup", .. } => {
                 (Code::ValidationFailed, format!("{error}: it is no whole backup, and nothing was restored"))

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use loom_storage::{BackupSummary, Error as Storage, RedbOptions, RedbStore};
+use loom_storage::{BackupSummary, Compacted, Error as Storage, RedbOptions, RedbStore};
 
 use crate::engine::{Engine, INDEX_FOLDER, OpenError, open_error};
 use crate::error::{Code, Error};
@@ -14,11 +14,22 @@ impl Engine {
     /// Writes a copy of everything committed so far, originals included, while other calls go on. Needs the role
     /// [`Role::Admin`], since it reads every namespace. What an error leaves is no backup, and is refused as one.
     pub fn backup(&self, caller: &Caller, to: &mut dyn Write) -> Result<BackupSummary, Error> {
-        if caller.role < Role::Admin {
-            return Err(Error::new(Code::Forbidden, "a backup needs the role Admin: use a token that has it"));
-        }
-        self.inner().refuse_when_closed()?;
+        self.admit_operator(caller)?;
         Ok(self.inner().store.backup(to)?)
+    }
+
+    /// Gives back the disk space that nothing needs any more. Needs the role [`Role::Admin`]; nobody can read or write
+    /// meanwhile, and [`Code::Overloaded`] answers where somebody reads for more than a moment.
+    pub fn compact(&self, caller: &Caller) -> Result<Compacted, Error> {
+        self.admit_operator(caller)?;
+        Ok(self.inner().store.compact()?)
+    }
+
+    fn admit_operator(&self, caller: &Caller) -> Result<(), Error> {
+        if caller.role < Role::Admin {
+            return Err(Error::new(Code::Forbidden, "this needs the role Admin: use a token that has it"));
+        }
+        self.inner().refuse_when_closed()
     }
 }
 

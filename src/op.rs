@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::{Planning, Reading};
 use crate::deadline::Deadline;
+use crate::disk;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -205,6 +206,9 @@ where
         let Plan { mut batch, answer, audit } = C::plan(&planning, &input)?;
         if C::FACTS.audited {
             batch.writes.push(planning.audit_record(C::FACTS.name, &audit)?);
+        }
+        if let Some(bytes) = disk::bytes(&batch) {
+            engine.inner().disk.admit(bytes)?;
         }
         // Past this the batch is written, however long that takes.
         planning.check_deadline()?;

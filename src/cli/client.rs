@@ -92,6 +92,15 @@ impl Client {
         }
     }
 
+    /// The refusal of a command that needs the folder to itself, which a server has.
+    pub fn served(&self) -> Result<Failure, Failure> {
+        let Self::Http(remote) = self else {
+            return Ok(Failure::Usage("the folder is held by no server".into()));
+        };
+        let state = if remote.readiness()?["ready"] == true { "it is ready" } else { "it is not ready yet" };
+        Ok(Failure::Served { address: remote.address().to_owned(), state })
+    }
+
     /// Leaves the folder in order. What was answered stays answered when that fails.
     pub fn close(self) {
         if let Self::Local(engine) = self

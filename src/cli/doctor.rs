@@ -20,15 +20,10 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Failure> {
-    let engine = match Client::open(global, &args.identity, Missing::Refuse)? {
-        Client::Local(engine) => engine,
-        Client::Http(remote) => {
-            let state = if remote.readiness()?["ready"] == true { "it is ready" } else { "it is not ready yet" };
-            return Err(Failure::Served { address: remote.address().to_owned(), state });
-        }
-    };
+    let client = Client::open(global, &args.identity, Missing::Refuse)?;
+    let Client::Local(engine) = &client else { return Err(client.served()?) };
     let report = engine.doctor(DoctorOptions { repair: args.repair, deep: args.deep })?;
-    Client::Local(engine).close();
+    client.close();
     if screen.is_json() {
         screen.json(&report)?;
     } else {

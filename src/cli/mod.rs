@@ -4,6 +4,7 @@ mod add;
 mod backup;
 mod call;
 mod client;
+mod compact;
 mod completions;
 mod demo;
 mod doctor;
@@ -53,6 +54,7 @@ enum Command {
     Doctor(doctor::Args),
     Backup(backup::Args),
     RestoreBackup(backup::RestoreArgs),
+    Compact(compact::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -89,6 +91,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Doctor(args) => doctor::run(global, &args, screen),
         Command::Backup(args) => backup::run(global, &args, screen),
         Command::RestoreBackup(args) => backup::restore(global, &args, screen),
+        Command::Compact(args) => compact::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
     }

@@ -70,11 +70,25 @@ pub enum Error {
         /// What failed.
         message: String,
     },
-    /// An earlier write failed, and the backend takes no more until the store is opened again; what is stored can
-    /// still be read.
-    #[error("no write is taken since one failed, until the store is opened again")]
+    /// The storage failed, and could not be opened again for writing yet; nothing was written. It is tried again with
+    /// later calls, and until then what is stored can still be read where the storage lets it.
+    #[error("nothing is written since the storage failed: it could not be opened again yet")]
     Halted,
-    /// The backend or the file system failed. After a failed commit the batch may or may not be stored.
+    /// The storage failed and was opened again while this snapshot, reader or writer was in use: take a new one.
+    #[error("the storage failed and was opened again meanwhile")]
+    Reopened,
+    /// It cannot be done while others read from the store.
+    #[error("the store is being read from")]
+    Busy,
+    /// A commit failed, and whether the batch is stored cannot be told before the storage works again.
+    #[error("the storage backend failed, and the batch may have been stored: {message}")]
+    Unsettled {
+        /// The backend's own words.
+        message: String,
+        /// Whether the cause is a full disk.
+        disk_full: bool,
+    },
+    /// The backend or the file system failed. A batch whose commit fails so is not stored.
     #[error("the storage backend failed: {message}")]
     Backend {
         /// The backend's own words.

@@ -35,4 +35,4 @@ pub use record::{
     Version, VersionState,
 };
 pub use redb::{FileBackend, RedbOptions, RedbStore, StorageBackend};
-pub use store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey, live_versions};
+pub use store::{BlobReader, BlobWriter, Compacted, Page, Snapshot, Store, TimelineKey, live_versions};

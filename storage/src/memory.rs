@@ -16,7 +16,7 @@ use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::record::{
     BlobRow, Cause, Chunk, Head, NamespaceRow, Record, Section, Supersession, Timestamp, Version, VersionState,
 };
-use crate::store::{BlobReader, BlobWriter, Page, Snapshot, Store, TimelineKey};
+use crate::store::{BlobReader, BlobWriter, Compacted, Page, Snapshot, Store, TimelineKey};
 use crate::{keys, validate};
 
 /// A store whose clones share their contents, so that a clone is also the store opened again.
@@ -41,6 +41,15 @@ struct State {
     changes: BTreeMap<(Scope, Seq), ChangeEntry>,
     blobs: BTreeMap<(Scope, BlobHash), BlobRow>,
     records: BTreeMap<String, Record>,
+}
+
+impl MemoryStore {
+    /// A store with the same contents that from now on goes its own way.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let (state, blobs) = (Arc::clone(&self.state.lock()), self.blobs.lock().clone());
+        Self { state: Arc::new(Mutex::new(state)), blobs: Arc::new(Mutex::new(blobs)) }
+    }
 }
 
 impl Store for MemoryStore {
@@ -74,6 +83,14 @@ impl Store for MemoryStore {
 
     fn set_holder_note(&self, _: &str) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn ready(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn compact(&self) -> Result<Compacted, Error> {
+        Ok(Compacted::default())
     }
 
     fn backup(&self, to: &mut dyn Write) -> Result<BackupSummary, Error> {

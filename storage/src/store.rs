@@ -16,8 +16,8 @@ pub trait Store: Send + Sync {
 
     /// Applies the whole batch, or none of it, and returns once it is durable.
     ///
-    /// Batches committed at the same time share one sync. On [`Error::Conflict`], [`Error::RecordConflict`] and [`Error::Invalid`] nothing
-    /// was written. On any other error it may have been: open the store again before relying on either.
+    /// Batches committed at the same time share one sync. On [`Error::Unsettled`] the batch may be stored or not; on any
+    /// other error nothing of it is. A store that failed opens its storage again by itself.
     fn commit(&self, batch: Batch) -> Result<Committed, Error>;
 
     /// Starts to store the bytes of a blob, which become durable with [`BlobWriter::finish`].
@@ -28,6 +28,15 @@ pub trait Store: Send + Sync {
 
     /// Leaves a note (such as the address served on) for a process that finds the store locked.
     fn set_holder_note(&self, note: &str) -> Result<(), Error>;
+
+    /// Whether writes are taken; where the storage failed, after trying to open it again when it is time.
+    /// [`Error::Halted`] when it still cannot be written to.
+    fn ready(&self) -> Result<(), Error>;
+
+    /// Gives back the disk space that nothing needs: bytes of blobs of earlier runs that no commit came to name, and
+    /// the room of what was replaced. [`Error::Busy`] when somebody reads from the store for more than a moment; nobody
+    /// can read or write meanwhile. Nothing that serves is changed on any error.
+    fn compact(&self) -> Result<Compacted, Error>;
 
     /// Writes a copy of everything committed so far, blobs included, while other calls go on.
     ///
@@ -54,6 +63,17 @@ pub trait BlobWriter: Send {
 pub trait BlobReader: Read + Seek + Send {
     /// Size in bytes.
     fn size(&self) -> u64;
+}
+
+/// What a compaction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compacted {
+    /// The size of the store's files before, in bytes.
+    pub bytes_before: u64,
+    /// The size after.
+    pub bytes_after: u64,
+    /// Blobs removed that nothing named.
+    pub blobs_removed: u64,
 }
 
 /// A position in a namespace's timeline: newest first.
@@ -141,7 +161,8 @@ pub trait Snapshot: Send + Sync {
     /// A chunk, whether its version is live or not.
     fn chunk(&self, scope: &Scope, id: ChunkId) -> Result<Option<Chunk>, Error>;
 
-    /// The chunks with ids from `first`, `count` of them or as many as there are, in order.
+    /// The chunks with ids from `first`, `count` of them or as many as there are, in order. One that its version has and
+    /// that is missing is an error.
     fn chunks(&self, scope: &Scope, first: ChunkId, count: u32) -> Result<Vec<Chunk>, Error>;
 
     /// The versions whose chunks a projection must hold: the live ones with id above `after`, in order of id, at most `limit`.

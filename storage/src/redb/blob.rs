@@ -6,10 +6,10 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use redb::{Durability, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _, WriteTransaction};
+use redb::{Database, Durability, ReadOnlyTable, ReadableTable, WriteTransaction};
 use sha2::{Digest as _, Sha256};
 
-use super::file::{OpenFile, guarded};
+use super::file::{RedbFile, Writing, guarded};
 use super::open::begin_durable;
 use super::tables::{Bytes, Definition, Each, Table};
 use super::{Inner, failed};
@@ -31,49 +31,76 @@ const UNFINISHED: Definition = Definition::new("unfinished");
 const NEXT_KEY: &[u8] = b"next_upload";
 
 pub(super) struct BlobFile {
-    pub(super) database: OpenFile,
+    pub(super) file: RedbFile,
+    /// The number that the first upload since the open gets or got.
+    first_upload: u64,
 }
 
 impl BlobFile {
     pub(super) const TABLES: [Definition; 4] = [META, BLOBS, PIECES, UNFINISHED];
 
-    pub(super) fn new(database: OpenFile) -> Self {
-        Self { database }
+    pub(super) fn new(file: RedbFile) -> Result<Self, Error> {
+        let transaction = file.begin_read()?;
+        let first_upload = next_upload(&transaction.open_table(META).map_err(failed)?)?;
+        Ok(Self { file, first_upload })
+    }
+
+    /// Removes the blobs of earlier runs that `is_named` does not know; answers how many.
+    ///
+    /// Those of this run stay: their commit may be on its way.
+    pub(super) fn remove_unnamed(&self, is_named: &mut dyn FnMut(&[u8]) -> Result<bool, Error>) -> Result<u64, Error> {
+        let mut unnamed = Vec::new();
+        self.view()?.each(&mut |key, value| {
+            let stored: StoredBlob = codec::decode(key, value)?;
+            if stored.upload < self.first_upload && !is_named(key)? {
+                unnamed.push((key.to_vec(), stored.upload));
+            }
+            Ok(())
+        })?;
+        if unnamed.is_empty() {
+            return Ok(0);
+        }
+        let writing = self.file.begin_write(Durability::Immediate, true)?;
+        for (key, upload) in &unnamed {
+            let mut blobs = writing.transaction.open_table(BLOBS).map_err(failed)?;
+            blobs.remove(key.as_slice()).map_err(failed)?;
+            drop(blobs);
+            remove_upload(&writing.transaction, *upload)?;
+        }
+        writing.commit()?;
+        Ok(unnamed.len() as u64)
     }
 
     /// The blobs that are stored now.
     pub(super) fn view(&self) -> Result<BlobView, Error> {
-        let transaction = self.database.begin_read().map_err(failed)?;
+        let transaction = self.file.begin_read()?;
         Ok(BlobView {
             blobs: transaction.open_table(BLOBS).map_err(failed)?,
             pieces: transaction.open_table(PIECES).map_err(failed)?,
         })
     }
 
-    /// Removes the pieces of uploads that were cut off.
-    pub(super) fn remove_unfinished(&self) -> Result<(), Error> {
-        let transaction = begin_durable(&self.database, true)?;
-        let uploads = {
-            let unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
-            let rows = unfinished.iter().map_err(failed)?;
-            rows.map(|row| row.map(|(key, _)| keys::number(key.value())).map_err(failed))
-                .collect::<Result<Vec<_>, _>>()?
-        };
-        if uploads.is_empty() {
-            return transaction.abort().map_err(failed);
-        }
-        for upload in uploads.into_iter().flatten() {
-            remove_upload(&transaction, upload)?;
-        }
-        transaction.commit().map_err(failed)
-    }
-
     /// A transaction that is atomic but not durable until a durable one follows it.
-    fn begin_lazy(&self) -> Result<WriteTransaction, Error> {
-        let mut transaction = self.database.begin_write().map_err(failed)?;
-        transaction.set_durability(Durability::None).map_err(failed)?;
-        Ok(transaction)
+    fn begin_lazy(&self) -> Result<Writing<'_>, Error> {
+        self.file.begin_write(Durability::None, false)
     }
+}
+
+/// Removes the pieces of uploads that were cut off, before any is begun.
+pub(super) fn remove_unfinished(database: &Database) -> Result<(), Error> {
+    let transaction = begin_durable(database, true)?;
+    let uploads = {
+        let unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
+        let rows = unfinished.iter().map_err(failed)?;
+        rows.map(|row| row.map(|(key, _)| keys::number(key.value())).map_err(failed)).collect::<Result<Vec<_>, _>>()?
+    };
+    if uploads.is_empty() {
+        return transaction.abort().map_err(failed);
+    }
+    for upload in uploads.into_iter().flatten() {
+        remove_upload(&transaction, upload)?;
+    }
+    transaction.commit().map_err(failed)
 }
 
 /// The blobs of one moment.
@@ -188,14 +215,19 @@ impl Upload {
 /// Lists a new upload as unfinished.
 fn begin_upload(transaction: &WriteTransaction) -> Result<u64, Error> {
     let mut meta = transaction.open_table(META).map_err(failed)?;
-    let upload = match meta.get(NEXT_KEY).map_err(failed)? {
-        None => 1,
-        Some(value) => keys::number(value.value()).ok_or_else(|| damaged("upload counter", "it is cut short"))?,
-    };
+    let upload = next_upload(&meta)?;
     meta.insert(NEXT_KEY, (upload + 1).to_be_bytes().as_slice()).map_err(failed)?;
     let mut unfinished = transaction.open_table(UNFINISHED).map_err(failed)?;
     unfinished.insert(upload.to_be_bytes().as_slice(), [].as_slice()).map_err(failed)?;
     Ok(upload)
+}
+
+/// The number that the next upload gets.
+fn next_upload(meta: &impl ReadableTable<Bytes, Bytes>) -> Result<u64, Error> {
+    match meta.get(NEXT_KEY).map_err(failed)? {
+        None => Ok(1),
+        Some(value) => keys::number(value.value()).ok_or_else(|| damaged("upload counter", "it is cut short")),
+    }
 }
 
 fn end_upload(transaction: &WriteTransaction, upload: u64) -> Result<(), Error> {
@@ -244,13 +276,20 @@ pub(super) struct Writer {
     inner: Arc<Inner>,
     scope: Scope,
     /// Known from the first full piece on.
-    upload: Option<u64>,
+    upload: Option<Begun>,
     hasher: Sha256,
     size: u64,
     pieces: u64,
     buffer: Vec<u8>,
     /// Set while a piece is on its way: after a failure the bytes are not whole and must not be finished.
     broken: bool,
+}
+
+/// An upload; its pieces are gone, and its number may be another's, once the file was opened again.
+#[derive(Clone, Copy)]
+struct Begun {
+    upload: u64,
+    generation: u64,
 }
 
 impl Writer {
@@ -273,9 +312,10 @@ impl Writer {
     /// Stores the full buffer as a piece.
     fn store_piece(&mut self) -> Result<(), Error> {
         self.broken = true;
-        let transaction = self.inner.blobs.begin_lazy()?;
-        let upload = self.flush(&transaction)?;
-        transaction.commit().map_err(failed)?;
+        let inner = Arc::clone(&self.inner);
+        let writing = inner.blobs.begin_lazy()?;
+        let upload = self.flush(&writing)?;
+        writing.commit()?;
         self.upload = Some(upload);
         self.pieces += 1;
         self.buffer.clear();
@@ -283,16 +323,45 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the buffer as the next piece, inside `transaction`.
-    fn flush(&mut self, transaction: &WriteTransaction) -> Result<u64, Error> {
-        let upload = match self.upload {
-            Some(upload) => upload,
-            None => begin_upload(transaction)?,
+    /// Writes the buffer as the next piece.
+    fn flush(&mut self, writing: &Writing<'_>) -> Result<Begun, Error> {
+        let begun = match self.upload {
+            Some(begun) if begun.generation == writing.generation => begun,
+            Some(_) => return Err(Error::Reopened),
+            None => Begun { upload: begin_upload(&writing.transaction)?, generation: writing.generation },
         };
         if !self.buffer.is_empty() {
-            self.buffer = put_piece(transaction, upload, self.pieces, std::mem::take(&mut self.buffer))?;
+            let bytes = std::mem::take(&mut self.buffer);
+            self.buffer = put_piece(&writing.transaction, begun.upload, self.pieces, bytes)?;
         }
-        Ok(upload)
+        Ok(begun)
+    }
+
+    /// Stores what is left of the bytes and makes the whole a blob.
+    fn store_blob(&mut self) -> Result<(BlobHash, u64), Error> {
+        let hash = Hash(std::mem::take(&mut self.hasher).finalize().into());
+        let key = keys::hash(&self.scope, &hash);
+        let inner = Arc::clone(&self.inner);
+        let writing = inner.blobs.file.begin_write(Durability::Immediate, true)?;
+        let known = {
+            let blobs = writing.transaction.open_table(BLOBS).map_err(failed)?;
+            blobs.get(key.as_slice()).map_err(failed)?.is_some()
+        };
+        if known {
+            // Stored durably before; what this upload brought is removed when it is dropped.
+            writing.abort()?;
+            return Ok((hash, self.size));
+        }
+        let begun = self.flush(&writing)?;
+        let stored = StoredBlob { upload: begun.upload, size: self.size, piece_bytes: PIECE_BYTES };
+        let value = codec::encode(&key, &stored)?;
+        let transaction = &writing.transaction;
+        transaction.open_table(BLOBS).map_err(failed)?.insert(key.as_slice(), value.as_slice()).map_err(failed)?;
+        end_upload(transaction, begun.upload)?;
+        // From here on the pieces may be the blob's, even if the commit fails: the next open knows.
+        self.upload = None;
+        writing.commit()?;
+        Ok((hash, self.size))
     }
 }
 
@@ -320,43 +389,19 @@ impl BlobWriter for Writer {
     }
 }
 
-impl Writer {
-    /// Stores what is left of the bytes and makes the whole a blob.
-    fn store_blob(&mut self) -> Result<(BlobHash, u64), Error> {
-        let hash = Hash(std::mem::take(&mut self.hasher).finalize().into());
-        let key = keys::hash(&self.scope, &hash);
-        let transaction = begin_durable(&self.inner.blobs.database, true)?;
-        let known = {
-            let blobs = transaction.open_table(BLOBS).map_err(failed)?;
-            blobs.get(key.as_slice()).map_err(failed)?.is_some()
-        };
-        if known {
-            // Stored durably before; what this upload brought is removed when it is dropped.
-            transaction.abort().map_err(failed)?;
-            return Ok((hash, self.size));
-        }
-        let upload = self.flush(&transaction)?;
-        let stored = StoredBlob { upload, size: self.size, piece_bytes: PIECE_BYTES };
-        let value = codec::encode(&key, &stored)?;
-        transaction.open_table(BLOBS).map_err(failed)?.insert(key.as_slice(), value.as_slice()).map_err(failed)?;
-        end_upload(&transaction, upload)?;
-        // From here on the pieces may be the blob's, even if the commit fails: the next open knows.
-        self.upload = None;
-        transaction.commit().map_err(failed)?;
-        Ok((hash, self.size))
-    }
-}
-
 impl Drop for Writer {
     fn drop(&mut self) {
-        let Some(upload) = self.upload else { return };
+        let Some(begun) = self.upload else { return };
         let removed = guarded(|| {
-            let transaction = self.inner.blobs.begin_lazy()?;
-            remove_upload(&transaction, upload)?;
-            transaction.commit().map_err(failed)
+            let writing = self.inner.blobs.begin_lazy()?;
+            if begun.generation != writing.generation {
+                return writing.abort();
+            }
+            remove_upload(&writing.transaction, begun.upload)?;
+            writing.commit()
         });
         if let Err(error) = removed {
-            tracing::warn!(%error, upload, "an unfinished upload stays until the next open");
+            tracing::warn!(%error, upload = begun.upload, "an unfinished upload stays until the next open");
         }
     }
 }
@@ -429,7 +474,7 @@ mod tests {
     use crate::store::Store as _;
 
     fn pieces(store: &RedbStore) -> u64 {
-        let transaction = store.inner.blobs.database.begin_read().expect("a transaction");
+        let transaction = store.inner.blobs.file.begin_read().expect("a transaction");
         transaction.open_table(PIECES).expect("a table").len().expect("a number")
     }
 

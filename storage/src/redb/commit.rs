@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
+use redb::Durability;
 
+use super::Inner;
 use super::file::guarded;
-use super::open::{SEQ_KEY, begin_durable};
+use super::open::SEQ_KEY;
 use super::plan::{self, Op, Prepared};
-use super::tables::{Table, WriteTables};
-use super::{Inner, failed};
+use super::tables::{ReadTables, Table, WriteTables};
 use crate::batch::{Batch, Committed};
 use crate::codec;
 use crate::error::Error;
@@ -92,10 +93,11 @@ impl Inner {
 
     /// Commits a group and settles every batch of it.
     fn commit_group(&self, group: &[Pending]) {
-        let mut accepted = Vec::new();
-        match guarded(|| self.try_group(group, &mut accepted)) {
+        let mut progress = Progress::default();
+        let committed = guarded(|| self.try_group(group, &mut progress));
+        match committed.or_else(|error| self.settle(error, &progress)) {
             Ok(()) => {
-                for (pending, committed) in accepted {
+                for (pending, committed) in progress.accepted {
                     pending.settle(Ok(committed));
                 }
             }
@@ -108,29 +110,69 @@ impl Inner {
         }
     }
 
-    fn try_group<'a>(&self, group: &'a [Pending], accepted: &mut Vec<(&'a Pending, Committed)>) -> Result<(), Error> {
-        let transaction = begin_durable(&self.main, self.repair.is_quick())?;
-        let mut tables = WriteTables::new(&transaction);
-        let mut seq: Seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
+    fn try_group<'a>(&self, group: &'a [Pending], progress: &mut Progress<'a>) -> Result<(), Error> {
+        let writing = self.main.begin_write(Durability::Immediate, self.repairs_quickly())?;
+        let mut tables = WriteTables::new(&writing.transaction);
+        let before: Seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
+        let mut seq = before;
         for pending in group {
             let next = Seq(seq.0 + 1);
             match plan::plan(&mut tables, &self.blobs, &pending.prepared, next) {
                 Ok((ops, committed)) => {
                     apply(&mut tables, ops)?;
                     seq = next;
-                    accepted.push((pending, committed));
+                    progress.accepted.push((pending, committed));
                 }
                 Err(refused) => pending.settle(Err(refused)),
             }
         }
-        if accepted.is_empty() {
+        if progress.accepted.is_empty() {
             drop(tables);
-            return transaction.abort().map_err(failed);
+            return writing.abort();
         }
         tables.put(Table::Meta, SEQ_KEY, &codec::encode(SEQ_KEY, &seq)?)?;
         drop(tables);
-        transaction.commit().map_err(failed)
+        progress.before = Some(before);
+        writing.commit()
     }
+
+    /// What became of a group that failed with `error`: `Ok` when it is stored after all.
+    fn settle(&self, error: Error, progress: &Progress<'_>) -> Result<(), Error> {
+        let (Some(before), Some((_, last))) = (progress.before, progress.accepted.last()) else {
+            return Err(error);
+        };
+        // A commit that failed half way leaves redb's own picture of the file behind the file.
+        self.main.distrust();
+        self.main.reopen();
+        match guarded(|| self.last_commit()) {
+            Ok(seq) if seq == before => Err(error),
+            // Opening for writing has synced what is there.
+            Ok(seq) if seq == last.seq && self.main.takes_writes() => Ok(()),
+            Ok(_) | Err(_) => {
+                let disk_full = matches!(error, Error::Backend { disk_full: true, .. });
+                Err(Error::Unsettled { message: error.to_string(), disk_full })
+            }
+        }
+    }
+
+    fn last_commit(&self) -> Result<Seq, Error> {
+        ReadTables::new(self.main.begin_read()?).get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)
+    }
+
+    /// Whether the main file has grown so large that a commit should spare a crash the walk over it, at the price of a
+    /// sync.
+    fn repairs_quickly(&self) -> bool {
+        let size = self.main.source().path().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
+        size >= self.quick_repair_from_bytes
+    }
+}
+
+/// How far a group came.
+#[derive(Default)]
+struct Progress<'a> {
+    accepted: Vec<(&'a Pending, Committed)>,
+    /// The commit that the group follows, once it is about to be committed.
+    before: Option<Seq>,
 }
 
 /// The failure of a group, for one more of its batches.
@@ -140,6 +182,9 @@ fn again(error: &Error) -> Error {
     }
     if let Error::Halted = error {
         return Error::Halted;
+    }
+    if let Error::Unsettled { message, disk_full } = error {
+        return Error::Unsettled { message: message.clone(), disk_full: *disk_full };
     }
     if let Error::Backend { message, disk_full } = error {
         return Error::Backend { message: message.clone(), disk_full: *disk_full };
@@ -217,9 +262,10 @@ mod tests {
     fn batches_that_wait_share_one_sync() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let syncs = Arc::new(AtomicU64::new(0));
-        let main = Counted(InMemoryBackend::new(), Arc::clone(&syncs));
+        let counter = Arc::clone(&syncs);
+        let main = move || Ok(Counted(InMemoryBackend::new(), Arc::clone(&counter)));
         let options = RedbOptions::default();
-        let store = RedbStore::open_with_backends(folder.path(), &options, main, InMemoryBackend::new());
+        let store = RedbStore::open_with_backends(folder.path(), &options, main, || Ok(InMemoryBackend::new()));
         let store = store.expect("it opens");
         let record = |key: &str| RecordWrite { key: key.into(), value: Some(Vec::new()) };
         let commit =

@@ -1,41 +1,283 @@
-//! A redb file whose damage is an error: redb checks a page only where a crash may have torn it, and panics on some
-//! pages that something else has changed.
+//! A redb file that outlives its failures.
+//!
+//! After a read or write that failed redb answers nothing more from that file. It is opened again, by whoever needs it
+//! next, for writing; where that fails too for reading alone, and then for writing again at intervals. Transactions of
+//! before end with an error. redb also panics on some pages that something else has changed: that is an error here.
 
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use redb::Database;
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use redb::{
+    Builder, CompactionError, Database, DatabaseError, Durability, ReadTransaction, ReadableDatabase as _,
+    StorageBackend, WriteTransaction,
+};
 
+use super::backend::Source;
+use super::failed;
+use super::lock::locked;
 use crate::error::Error;
 
+/// How often a compaction looks whether the last reader is gone.
+const COMPACT_POLL: Duration = Duration::from_millis(5);
+
+/// How a file is opened, and opened again.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) cache_bytes: usize,
+    pub(super) retry_after: Duration,
+}
+
+/// What is done with a file each time after it was opened for writing.
+pub(super) type Mend = fn(&Database) -> Result<(), Error>;
+
 /// An open file; closing it does not panic either.
-pub(super) struct OpenFile(Option<Database>);
+pub(super) struct RedbFile {
+    source: Source,
+    /// The folder that is said to be in use when the file is.
+    folder: PathBuf,
+    cache_bytes: usize,
+    /// How long a file that could not be opened for writing is left alone.
+    retry_after: Duration,
+    mend: Mend,
+    /// Held by the one who writes, reopens or compacts.
+    turn: Mutex<()>,
+    current: RwLock<Current>,
+}
 
-impl OpenFile {
-    pub(super) fn new(database: Database) -> Self {
-        Self(Some(database))
+struct Current {
+    /// `None` when it could be opened in no way.
+    database: Option<Database>,
+    /// Whether it is open for writing.
+    takes_writes: bool,
+    /// Set when its storage failed.
+    failed: Arc<AtomicBool>,
+    /// How often it was opened.
+    generation: u64,
+    /// When it may be opened for writing again.
+    retry_at: Option<Instant>,
+}
+
+impl Current {
+    fn is_sound(&self) -> bool {
+        self.takes_writes && !self.failed.load(Ordering::Acquire)
     }
 }
 
-impl Deref for OpenFile {
-    type Target = Database;
+/// A write transaction and the turn to write.
+pub(super) struct Writing<'f> {
+    // Before the turn, so that it has ended when the next one begins.
+    pub(super) transaction: WriteTransaction,
+    /// Of the file when it began.
+    pub(super) generation: u64,
+    _turn: MutexGuard<'f, ()>,
+}
 
-    fn deref(&self) -> &Database {
-        self.0.as_ref().expect("it is taken by drop alone")
+impl Writing<'_> {
+    pub(super) fn commit(self) -> Result<(), Error> {
+        self.transaction.commit().map_err(failed)
+    }
+
+    pub(super) fn abort(self) -> Result<(), Error> {
+        self.transaction.abort().map_err(failed)
     }
 }
 
-impl Drop for OpenFile {
-    fn drop(&mut self) {
-        let database = self.0.take();
-        let closed = guarded(|| {
-            drop(database);
-            Ok(())
-        });
-        if let Err(error) = closed {
-            tracing::error!(%error, "a file was not closed cleanly; the next open repairs it");
+impl RedbFile {
+    /// Opens the file, which storage that is empty becomes.
+    pub(super) fn open(source: Source, folder: &Path, settings: Settings, mend: Mend) -> Result<Self, Error> {
+        let Settings { cache_bytes, retry_after } = settings;
+        let failed = Arc::default();
+        let database = for_writing(&source, folder, cache_bytes, mend, &failed)?;
+        let current = Current { database: Some(database), takes_writes: true, failed, generation: 0, retry_at: None };
+        let folder = folder.to_path_buf();
+        Ok(Self {
+            source,
+            folder,
+            cache_bytes,
+            retry_after,
+            mend,
+            turn: Mutex::default(),
+            current: RwLock::new(current),
+        })
+    }
+
+    pub(super) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The file as it is now.
+    pub(super) fn begin_read(&self) -> Result<ReadTransaction, Error> {
+        {
+            let current = self.current.read();
+            if let Some(database) = &current.database
+                && !current.failed.load(Ordering::Acquire)
+            {
+                return database.begin_read().map_err(failed);
+            }
+        }
+        self.reopen();
+        let current = self.current.read();
+        let database = current.database.as_ref().ok_or(Error::Halted)?;
+        database.begin_read().map_err(failed)
+    }
+
+    /// Begins to write; [`Error::Halted`] while the file cannot be written to.
+    pub(super) fn begin_write(&self, durability: Durability, quick_repair: bool) -> Result<Writing<'_>, Error> {
+        let turn = self.turn.lock();
+        if !self.current.read().is_sound() {
+            self.reopen_in_turn();
+        }
+        let current = self.current.read();
+        let database = current.database.as_ref().filter(|_| current.is_sound()).ok_or(Error::Halted)?;
+        let mut transaction = database.begin_write().map_err(failed)?;
+        transaction.set_durability(durability).map_err(failed)?;
+        transaction.set_quick_repair(quick_repair);
+        Ok(Writing { transaction, generation: current.generation, _turn: turn })
+    }
+
+    /// Whether the file takes writes; one that does not is opened again when it is time.
+    pub(super) fn takes_writes(&self) -> bool {
+        let sound = self.current.read().is_sound();
+        sound || {
+            self.reopen();
+            self.current.read().is_sound()
         }
     }
+
+    /// Has the file opened again by whoever needs it next.
+    pub(super) fn distrust(&self) {
+        self.current.read().failed.store(true, Ordering::Release);
+    }
+
+    /// Opens the file again when it failed.
+    pub(super) fn reopen(&self) {
+        let _turn = self.turn.lock();
+        self.reopen_in_turn();
+    }
+
+    fn reopen_in_turn(&self) {
+        let mut current = self.current.write();
+        if current.is_sound() || current.retry_at.is_some_and(|at| Instant::now() < at) {
+            return;
+        }
+        close(current.database.take());
+        current.generation += 1;
+        self.source.forget_cached();
+        current.failed = Arc::default();
+        let opened = for_writing(&self.source, &self.folder, self.cache_bytes, self.mend, &current.failed);
+        current.takes_writes = opened.is_ok();
+        current.retry_at = (!current.takes_writes).then(|| Instant::now() + self.retry_after);
+        current.database = match opened {
+            Ok(database) => Some(database),
+            Err(error) => {
+                tracing::error!(%error, "a file that failed cannot be written to yet; it is only read");
+                current.failed = Arc::default();
+                let opened = for_reading(&self.source, self.cache_bytes, &current.failed);
+                opened.inspect_err(|error| tracing::error!(%error, "a file that failed cannot be read either")).ok()
+            }
+        };
+        if current.takes_writes {
+            tracing::warn!(folder = %self.folder.display(), "a file that failed was opened again and takes writes");
+        }
+    }
+
+    /// Moves what is in the file to its front and cuts off the rest. [`Error::Busy`] when somebody still reads from it
+    /// after `wait`; no reader or writer can begin meanwhile.
+    pub(super) fn compact(&self, wait: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + wait;
+        let _turn = self.turn.lock();
+        let mut current = self.current.write();
+        if !current.is_sound() {
+            return Err(Error::Halted);
+        }
+        let database = current.database.as_mut().ok_or(Error::Halted)?;
+        loop {
+            match database.compact() {
+                Ok(_) => return Ok(()),
+                Err(CompactionError::TransactionInProgress) if Instant::now() < deadline => thread::sleep(COMPACT_POLL),
+                Err(CompactionError::TransactionInProgress) => return Err(Error::Busy),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Reads every page from the storage and compares it with its checksum, while nobody writes. What is read from the
+    /// file otherwise is not compared, except after a crash.
+    pub(super) fn check_pages(&self, look: impl FnOnce(&Database) -> Result<(), Error>) -> Result<(), Error> {
+        let _turn = self.turn.lock();
+        let mut database = for_reading(&self.source, self.cache_bytes, &Arc::default())?;
+        if !database.check_integrity().map_err(failed)? {
+            return Err(Error::Corrupt {
+                what: "page",
+                key: self.source.path().map_or_else(String::new, |path| format!("of {}", path.display())),
+                detail: "the file is not as it was written".into(),
+            });
+        }
+        look(&database)
+    }
+}
+
+impl Drop for RedbFile {
+    fn drop(&mut self) {
+        close(self.current.get_mut().database.take());
+    }
+}
+
+fn close(database: Option<Database>) {
+    let closed = guarded(|| {
+        drop(database);
+        Ok(())
+    });
+    if let Err(error) = closed {
+        tracing::error!(%error, "a file was not closed cleanly; the next open repairs it");
+    }
+}
+
+fn for_writing(
+    source: &Source,
+    folder: &Path,
+    cache_bytes: usize,
+    mend: Mend,
+    failed: &Arc<AtomicBool>,
+) -> Result<Database, Error> {
+    guarded(|| {
+        let storage = source.watched(failed).map_err(|error| unopened(&error, source))?;
+        let database = database(storage, cache_bytes).map_err(|error| {
+            if matches!(error, DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch) {
+                locked(folder)
+            } else {
+                super::failed(error)
+            }
+        })?;
+        mend(&database)?;
+        Ok(database)
+    })
+}
+
+fn for_reading(source: &Source, cache_bytes: usize, failed: &Arc<AtomicBool>) -> Result<Database, Error> {
+    guarded(|| {
+        let storage = source.untouched(failed).map_err(|error| unopened(&error, source))?;
+        database(storage, cache_bytes).map_err(super::failed)
+    })
+}
+
+fn database(storage: impl StorageBackend, cache_bytes: usize) -> Result<Database, DatabaseError> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    builder.create_with_backend(storage)
+}
+
+fn unopened(error: &std::io::Error, source: &Source) -> Error {
+    let name = source.path().map_or_else(|| "a file".into(), |path| path.display().to_string());
+    if error.kind() == std::io::ErrorKind::InvalidData {
+        return Error::Corrupt { what: "file", key: name, detail: error.to_string() };
+    }
+    Error::from_io(error, &format!("opening {name}"))
 }
 
 /// Runs `work` on a file. A panic in it is [`Error::Corrupt`]: what it was at is dropped and not relied on again.

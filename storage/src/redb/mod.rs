@@ -1,8 +1,10 @@
 //! The default backend: one folder, two redb files, no service.
 
+mod backend;
 mod backup;
 mod blob;
 mod commit;
+mod compact;
 mod file;
 mod gather;
 mod lock;
@@ -14,15 +16,16 @@ mod tables;
 mod upgrade;
 mod verify;
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backup::BackupSummary;
 use crate::batch::{Batch, Committed};
 use crate::error::Error;
 use crate::id::{BlobHash, Scope};
-use crate::store::{BlobReader, BlobWriter, Snapshot, Store};
+use crate::store::{BlobReader, BlobWriter, Compacted, Snapshot, Store};
 
 /// What a backend file must do, for a store over other files than the folder's own.
 pub use redb::{StorageBackend, backends::FileBackend};
@@ -38,6 +41,8 @@ pub struct RedbOptions {
     /// which takes a second sync. Default: 128 MiB, which are walked in a fraction of a second. Other backends than
     /// files count as empty.
     pub quick_repair_from_bytes: u64,
+    /// How long storage that failed is left alone before it is opened for writing once more. Default: 1 s.
+    pub retry_after: Duration,
     /// The program's name, shown to whoever finds the folder in use.
     pub program: String,
 }
@@ -48,6 +53,7 @@ impl Default for RedbOptions {
             cache_bytes: 128 << 20,
             blob_cache_bytes: 16 << 20,
             quick_repair_from_bytes: 128 << 20,
+            retry_after: Duration::from_secs(1),
             program: "loom".into(),
         }
     }
@@ -61,8 +67,9 @@ pub struct RedbStore {
 }
 
 struct Inner {
-    main: file::OpenFile,
-    repair: open::Repair,
+    main: file::RedbFile,
+    /// From this size of the main file on, a commit also writes what spares a walk over it after a crash.
+    quick_repair_from_bytes: u64,
     queue: commit::Queue,
     blobs: Arc<blob::BlobFile>,
     // Last, so that the folder is let go only after the files are closed.
@@ -79,13 +86,14 @@ impl RedbStore {
     }
 
     /// Opens a store over two backends (main file and blob file) in place of the folder's own files; the folder
-    /// still holds the lock.
-    pub fn open_with_backends(
+    /// still holds the lock. Each is asked for again after it failed, and must then show what was made durable.
+    pub fn open_with_backends<M: StorageBackend, B: StorageBackend>(
         folder: &Path,
         options: &RedbOptions,
-        main: impl StorageBackend,
-        blobs: impl StorageBackend,
+        main: impl Fn() -> io::Result<M> + Send + Sync + 'static,
+        blobs: impl Fn() -> io::Result<B> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        let (main, blobs) = (backend::Source::of(main), backend::Source::of(blobs));
         file::guarded(|| open::backends(folder, options, main, blobs))
     }
 
@@ -128,6 +136,15 @@ impl Store for RedbStore {
         self.inner.lock.set_note(note)
     }
 
+    fn ready(&self) -> Result<(), Error> {
+        let takes_writes = [&self.inner.main, &self.inner.blobs.file].map(file::RedbFile::takes_writes);
+        if takes_writes == [true; 2] { Ok(()) } else { Err(Error::Halted) }
+    }
+
+    fn compact(&self) -> Result<Compacted, Error> {
+        file::guarded(|| compact::run(&self.inner))
+    }
+
     fn backup(&self, to: &mut dyn Write) -> Result<BackupSummary, Error> {
         file::guarded(|| backup::run(&self.inner, to))
     }
@@ -145,6 +162,9 @@ fn failed(error: impl Into<redb::Error>) -> Error {
     }
     if let redb::Error::PreviousIo = error {
         return Error::Halted;
+    }
+    if let redb::Error::DatabaseClosed = error {
+        return Error::Reopened;
     }
     let disk_full = matches!(&error, redb::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull);
     Error::Backend { message: error.to_string(), disk_full }

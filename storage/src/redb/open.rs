@@ -4,15 +4,13 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use redb::{
-    Builder, Database, DatabaseError, Durability, ReadableDatabase as _, ReadableTable, StorageBackend,
-    WriteTransaction,
-};
+use redb::{Database, Durability, ReadableTable, WriteTransaction};
 
-use super::blob::BlobFile;
+use super::backend::Source;
+use super::blob::{self, BlobFile};
 use super::commit::{Queue, no_seq};
-use super::file::OpenFile;
-use super::lock::{FolderLock, locked};
+use super::file::{RedbFile, Settings};
+use super::lock::FolderLock;
 use super::tables::{Definition, ReadTables, Table};
 use super::upgrade;
 use super::{Inner, RedbOptions, RedbStore, failed};
@@ -52,10 +50,7 @@ pub(super) fn files(
     lock: Arc<FolderLock>,
     [main, blobs]: [PathBuf; 2],
 ) -> Result<RedbStore, Error> {
-    let repair = Repair { path: Some(main.clone()), quick_from_bytes: options.quick_repair_from_bytes };
-    let main = database(folder, options.cache_bytes, |builder| builder.open(main))?;
-    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.open(blobs))?;
-    store(lock, main, blobs, repair)
+    store(folder, options, lock, Source::file(main), Source::file(blobs))
 }
 
 /// Makes a file under another name and renames it once it is whole: redb refuses a file that a crash left half made.
@@ -102,16 +97,8 @@ pub(super) fn exists(path: &Path) -> Result<bool, Error> {
     path.try_exists().map_err(|error| Error::from_io(&error, &format!("looking for {}", path.display())))
 }
 
-pub(super) fn backends(
-    folder: &Path,
-    options: &RedbOptions,
-    main: impl StorageBackend,
-    blobs: impl StorageBackend,
-) -> Result<RedbStore, Error> {
-    let lock = take(folder, options)?;
-    let main = database(folder, options.cache_bytes, |builder| builder.create_with_backend(main))?;
-    let blobs = database(folder, options.blob_cache_bytes, |builder| builder.create_with_backend(blobs))?;
-    store(lock, main, blobs, Repair { path: None, quick_from_bytes: options.quick_repair_from_bytes })
+pub(super) fn backends(folder: &Path, options: &RedbOptions, main: Source, blobs: Source) -> Result<RedbStore, Error> {
+    store(folder, options, take(folder, options)?, main, blobs)
 }
 
 pub(super) fn take(folder: &Path, options: &RedbOptions) -> Result<Arc<FolderLock>, Error> {
@@ -119,29 +106,25 @@ pub(super) fn take(folder: &Path, options: &RedbOptions) -> Result<Arc<FolderLoc
     FolderLock::take(folder, &options.program).map(Arc::new)
 }
 
-fn store(lock: Arc<FolderLock>, main: Database, blobs: Database, repair: Repair) -> Result<RedbStore, Error> {
-    let (main, blobs) = (OpenFile::new(main), OpenFile::new(blobs));
-    prepare_main(&main)?;
-    prepare_blobs(&blobs)?;
-    let blobs = Arc::new(BlobFile::new(blobs));
-    blobs.remove_unfinished()?;
-    Ok(RedbStore { inner: Arc::new(Inner { main, repair, queue: Queue::default(), blobs, lock }) })
+fn store(
+    folder: &Path,
+    options: &RedbOptions,
+    lock: Arc<FolderLock>,
+    main: Source,
+    blobs: Source,
+) -> Result<RedbStore, Error> {
+    let main = RedbFile::open(main, folder, settings(options.cache_bytes, options), prepare_main)?;
+    let blobs = RedbFile::open(blobs, folder, settings(options.blob_cache_bytes, options), |database| {
+        prepare_blobs(database)?;
+        blob::remove_unfinished(database)
+    })?;
+    let blobs = Arc::new(BlobFile::new(blobs)?);
+    let quick_repair_from_bytes = options.quick_repair_from_bytes;
+    Ok(RedbStore { inner: Arc::new(Inner { main, quick_repair_from_bytes, queue: Queue::default(), blobs, lock }) })
 }
 
-fn database(
-    folder: &Path,
-    cache_bytes: usize,
-    create: impl FnOnce(&Builder) -> Result<Database, DatabaseError>,
-) -> Result<Database, Error> {
-    let mut builder = Builder::new();
-    builder.set_cache_size(cache_bytes);
-    create(&builder).map_err(|error| {
-        if matches!(error, DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch) {
-            locked(folder)
-        } else {
-            failed(error)
-        }
-    })
+fn settings(cache_bytes: usize, options: &RedbOptions) -> Settings {
+    Settings { cache_bytes, retry_after: options.retry_after }
 }
 
 /// The last commit of the folder's main file; `None` when there is no such file.
@@ -150,9 +133,8 @@ pub(super) fn last_commit(folder: &Path, options: &RedbOptions) -> Result<Option
     if !exists(&path)? {
         return Ok(None);
     }
-    let main = OpenFile::new(database(folder, options.cache_bytes, |builder| builder.open(path))?);
-    prepare_main(&main)?;
-    let tables = ReadTables::new(main.begin_read().map_err(failed)?);
+    let main = RedbFile::open(Source::file(path), folder, settings(options.cache_bytes, options), prepare_main)?;
+    let tables = ReadTables::new(main.begin_read()?);
     tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq).map(Some)
 }
 
@@ -164,21 +146,6 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
             .map_err(|error| Error::from_io(&error, &format!("syncing {}", folder.display())))?;
     }
     Ok(())
-}
-
-/// How the main file is to be repaired after a crash.
-pub(super) struct Repair {
-    /// `None` for other backends than files.
-    path: Option<PathBuf>,
-    quick_from_bytes: u64,
-}
-
-impl Repair {
-    /// Whether the file has grown so large that a commit should spare it the walk.
-    pub(super) fn is_quick(&self) -> bool {
-        let size = self.path.as_ref().and_then(|path| fs::metadata(path).ok()).map_or(0, |metadata| metadata.len());
-        size >= self.quick_from_bytes
-    }
 }
 
 /// A durable transaction; after a `quick` one a crash needs no walk over the whole file, at the price of a sync.

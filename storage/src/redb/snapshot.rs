@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use redb::ReadableDatabase as _;
-
+use super::Inner;
 use super::commit::no_seq;
 use super::open::SEQ_KEY;
 use super::tables::{ReadTables, Table};
-use super::{Inner, failed};
 use crate::change::ChangeEntry;
 use crate::codec::{self, Outline, StoredRecord, VectorBlock, VectorPlace};
 use crate::error::Error;
@@ -26,9 +24,47 @@ pub(super) struct RedbSnapshot {
 
 impl RedbSnapshot {
     pub(super) fn new(inner: &Arc<Inner>) -> Result<Self, Error> {
-        let tables = ReadTables::new(inner.main.begin_read().map_err(failed)?);
+        let tables = ReadTables::new(inner.main.begin_read()?);
         let seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
         Ok(Self { tables, seq, _inner: Arc::clone(inner) })
+    }
+
+    /// Refuses chunks with ids from `first` to before `end` among which one is missing.
+    fn refuse_gaps(&self, scope: &Scope, first: ChunkId, end: u64, chunks: &[Chunk]) -> Result<(), Error> {
+        let mut next = first.0;
+        for chunk in chunks {
+            // Versions need not follow each other, the chunks of one do.
+            if chunk.id.0 != next && chunk.idx != 0 {
+                return Err(missing(scope, next));
+            }
+            next = chunk.id.0.saturating_add(1);
+        }
+        let last = match chunks.last() {
+            Some(chunk) => self.version(scope, chunk.version)?,
+            None if first.0 < end => self.version_with(scope, first)?,
+            None => None,
+        };
+        let ids = last.map_or(0..0, |version| {
+            version.first_chunk.0..version.first_chunk.0.saturating_add(u64::from(version.chunk_count))
+        });
+        if next < end && ids.contains(&next) { Err(missing(scope, next)) } else { Ok(()) }
+    }
+
+    /// The version that has a chunk of that id, whether the chunk is there or not.
+    fn version_with(&self, scope: &Scope, id: ChunkId) -> Result<Option<Version>, Error> {
+        let of_commit = VersionId::new(id.seq(), 0).0;
+        let after = of_commit.checked_sub(1).map(|before| keys::version(scope, VersionId(before)));
+        let mut found = None;
+        self.tables.walk(Table::Versions, &keys::scope(scope), after.as_deref(), &mut |key, value| {
+            let version: Version = codec::decode(key, value)?;
+            let has_it = version.first_chunk <= id && id.0 - version.first_chunk.0 < u64::from(version.chunk_count);
+            let of_a_later_commit = version.id.seq() > id.seq();
+            if has_it {
+                found = Some(version);
+            }
+            Ok(!has_it && !of_a_later_commit)
+        })?;
+        Ok(found)
     }
 
     /// The version that an index row names.
@@ -125,6 +161,7 @@ impl Snapshot for RedbSnapshot {
             chunks.push(codec::decode(key, value)?);
             Ok(true)
         })?;
+        self.refuse_gaps(scope, first, end, &chunks)?;
         Ok(chunks)
     }
 
@@ -214,6 +251,14 @@ fn misplaced(place: &[u8]) -> Error {
         what: "vector place",
         key: keys::printable(place),
         detail: "its block is missing or holds another vector there".into(),
+    }
+}
+
+fn missing(scope: &Scope, id: u64) -> Error {
+    Error::Corrupt {
+        what: "chunk",
+        key: keys::printable(&keys::chunk(scope, ChunkId(id))),
+        detail: "it is missing".into(),
     }
 }
 

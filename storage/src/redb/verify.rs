@@ -5,12 +5,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use redb::ReadableDatabase as _;
 use sha2::{Digest as _, Sha256};
 
-use super::Inner;
+use super::open::SEQ_KEY;
 use super::plan::{content_rows, served_rows, timeline_key};
 use super::snapshot::RedbSnapshot;
-use super::tables::Table;
+use super::tables::{ReadTables, Table};
+use super::{Inner, failed};
 use crate::change::ChangeEntry;
 use crate::codec::{self, Stored, StoredBlob, StoredRecord};
 use crate::error::Error;
@@ -30,7 +32,8 @@ pub(super) fn run(inner: &Arc<Inner>, deep: bool, report: &mut dyn FnMut(String)
         check.namespace(&row)
     })?;
     check.left_over()?;
-    check.rest(inner)
+    check.rest(inner)?;
+    if deep { check.pages(inner) } else { Ok(()) }
 }
 
 struct Check<'a> {
@@ -282,6 +285,24 @@ impl Check<'_> {
         })?;
         self.vectors()?;
         self.blobs(inner)
+    }
+
+    /// Every page of both files, those without a record among them, against its checksum.
+    fn pages(&mut self, inner: &Inner) -> Result<(), Error> {
+        let last = self.snapshot.seq();
+        let main = inner.main.check_pages(|database| {
+            let tables = ReadTables::new(database.begin_read().map_err(failed)?);
+            // The page of a commit that cannot be read makes the file fall back to the one before.
+            match tables.get::<Seq>(Table::Meta, SEQ_KEY)? {
+                Some(seq) if seq >= last => Ok(()),
+                _ => {
+                    Err(Error::Corrupt { what: "page", key: "of the last commit".into(), detail: "it is lost".into() })
+                }
+            }
+        });
+        self.unless_damaged(main)?;
+        let blobs = inner.blobs.file.check_pages(|_| Ok(()));
+        self.unless_damaged(blobs).map(|_| ())
     }
 
     fn blobs(&mut self, inner: &Inner) -> Result<(), Error> {

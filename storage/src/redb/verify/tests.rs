@@ -5,6 +5,7 @@ use redb::{Durability, ReadableTable as _, TableDefinition};
 use super::Table;
 use crate::codec::{self, Outline};
 use crate::redb::RedbStore;
+use crate::redb::file::RedbFile;
 use crate::redb::tables::{Bytes, Definition};
 use crate::store::Store as _;
 use crate::{BlobRow, Error, Hash, RedbOptions, Scope, Section, Seq, Timestamp, VersionId, Write, keys};
@@ -94,8 +95,7 @@ fn faults(store: &RedbStore) -> Vec<String> {
     faults
 }
 
-fn rows(file: &redb::Database, table: Definition) -> Vec<Row> {
-    use redb::ReadableDatabase as _;
+fn rows(file: &RedbFile, table: Definition) -> Vec<Row> {
     let transaction = file.begin_read().expect("a transaction");
     let open = transaction.open_table(table).expect("a table");
     let rows = open.iter().expect("rows").map(|row| row.expect("a row"));
@@ -103,26 +103,20 @@ fn rows(file: &redb::Database, table: Definition) -> Vec<Row> {
 }
 
 /// Puts `value` under `key`, or removes what is there.
-fn set(file: &redb::Database, table: Definition, key: &[u8], value: Option<&[u8]>) {
-    let mut transaction = file.begin_write().expect("a transaction");
-    transaction.set_durability(Durability::None).expect("nothing was written before");
+fn set(file: &RedbFile, table: Definition, key: &[u8], value: Option<&[u8]>) {
+    let writing = file.begin_write(Durability::None, false).expect("a transaction");
     {
-        let mut open = transaction.open_table(table).expect("a table");
+        let mut open = writing.transaction.open_table(table).expect("a table");
         match value {
             Some(value) => open.insert(key, value).expect("it is written"),
             None => open.remove(key).expect("it is removed"),
         };
     }
-    transaction.commit().expect("it commits");
+    writing.commit().expect("it commits");
 }
 
 /// Every row removed, changed and doubled in turn; `may_go`: rows of this table may be missing.
-fn damage_each_row(
-    store: &RedbStore,
-    file: &redb::Database,
-    table: TableDefinition<'static, Bytes, Bytes>,
-    may_go: bool,
-) {
+fn damage_each_row(store: &RedbStore, file: &RedbFile, table: TableDefinition<'static, Bytes, Bytes>, may_go: bool) {
     let all = rows(file, table);
     assert!(!all.is_empty(), "{table} is empty");
     let noticed = |key: &[u8], what: &str| {
@@ -196,7 +190,7 @@ fn an_outline_that_fits_no_version_is_noticed() {
 fn damaged_blobs_are_noticed_and_not_served() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = filled(folder.path());
-    let file = &store.inner.blobs.database;
+    let file = &store.inner.blobs.file;
     let (blobs, pieces) = (Definition::new("blobs"), Definition::new("pieces"));
     let hash = Hash::of(&vec![7; 3 << 19]);
     let read = || {

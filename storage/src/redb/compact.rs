@@ -1,0 +1,37 @@
+//! Giving back disk space.
+
+use std::time::Duration;
+
+use redb::Durability;
+
+use super::Inner;
+use super::tables::{Table, WriteTables};
+use crate::error::Error;
+use crate::store::Compacted;
+
+/// How long the last readers are waited for.
+const WAIT: Duration = Duration::from_secs(5);
+
+pub(super) fn run(inner: &Inner) -> Result<Compacted, Error> {
+    let bytes_before = bytes(inner)?;
+    let blobs_removed = remove_unnamed(inner)?;
+    inner.main.compact(WAIT)?;
+    inner.blobs.file.compact(WAIT)?;
+    Ok(Compacted { bytes_before, bytes_after: bytes(inner)?, blobs_removed })
+}
+
+fn bytes(inner: &Inner) -> Result<u64, Error> {
+    let len = |file: &super::file::RedbFile| file.source().len();
+    let both = len(&inner.main).and_then(|main| Ok(main + len(&inner.blobs.file)?));
+    both.map_err(|error| Error::from_io(&error, "looking for the size of the files"))
+}
+
+/// Removes the blobs that no commit names, while no commit can come to name one.
+fn remove_unnamed(inner: &Inner) -> Result<u64, Error> {
+    let writing = inner.main.begin_write(Durability::None, false)?;
+    let mut tables = WriteTables::new(&writing.transaction);
+    let removed = inner.blobs.remove_unnamed(&mut |key| tables.contains(Table::Blobs, key))?;
+    drop(tables);
+    writing.abort()?;
+    Ok(removed)
+}
