@@ -38,7 +38,9 @@ pub enum Precondition {
 pub enum Write {
     /// Store a new version and make it the head of its source address. A live version there is retired in the
     /// same commit with [`Cause::Replace`]; its revision follows the head's by one, or is 1. The namespace
-    /// comes into being with its first version.
+    /// comes into being with its first version. When text, outline and chunks are those of the head's version, live or
+    /// deleted, and there are chunks, the new version takes over the old one's: both have the same chunk ids, and the
+    /// chunks name the new one.
     PutVersion(Box<NewVersion>),
     /// Stop serving the live version of a source address. `Error::Invalid` when none is live.
     Retire {
@@ -154,7 +156,7 @@ pub struct CommittedVersion {
     pub version: VersionId,
     /// Its revision.
     pub revision: Revision,
-    /// The id of its first chunk.
+    /// The id of its first chunk; that of an earlier version when it took over its chunks.
     pub first_chunk: ChunkId,
     /// Live chunks of the earlier version that it retired.
     pub chunks_retired: u32,

@@ -63,7 +63,7 @@ sequenced_id! {
     VersionId
 }
 sequenced_id! {
-    /// One chunk of a version; the chunks of a version have consecutive ids in document order.
+    /// One chunk, of a version or of several with the same content; the chunks of a version have consecutive ids in document order.
     ChunkId
 }
 

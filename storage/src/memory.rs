@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::backup::{self, BackupSummary, Part};
 use crate::batch::{Batch, Committed, CommittedVersion, NewVersion, Precondition, Write as BatchWrite};
 use crate::change::{Change, ChangeEntry};
-use crate::codec::{self, Outline, Stored, StoredRecord, Vector};
+use crate::codec;
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::record::{
@@ -110,51 +110,6 @@ impl Store for MemoryStore {
 }
 
 impl State {
-    /// The rows of a part of a backup.
-    fn rows(&self, part: Part, blobs: &Blobs) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
-        fn encoded<'a, T: Stored + 'a>(
-            rows: impl Iterator<Item = (Vec<u8>, &'a T)>,
-        ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Error> {
-            rows.map(|(key, value)| Ok((key.clone(), codec::encode(&key, value)?))).collect()
-        }
-        let hashed = |(scope, hash): &(Scope, Hash)| keys::hash(scope, hash);
-        let of_version = |(scope, id): &(Scope, VersionId)| keys::version(scope, *id);
-        match part {
-            Part::Namespaces => encoded(self.namespaces.iter().map(|(scope, row)| (keys::scope(scope), row))),
-            Part::Heads => encoded(self.heads.iter().map(|((scope, uri), head)| (keys::source(scope, uri), head))),
-            Part::Versions => encoded(self.versions.iter().map(|(of, version)| (of_version(of), version))),
-            Part::Texts => encoded(self.texts.iter().map(|(of, text)| (of_version(of), text))),
-            Part::Outlines => {
-                let outlines = self.outlines.iter().filter(|(_, sections)| !sections.is_empty());
-                let outlines: Vec<_> =
-                    outlines.map(|(of, sections)| (of_version(of), Outline(sections.clone()))).collect();
-                encoded(outlines.iter().map(|(key, outline)| (key.clone(), outline)))
-            }
-            Part::Chunks => encoded(self.chunks.iter().map(|((scope, id), chunk)| (keys::chunk(scope, *id), chunk))),
-            Part::Vectors => {
-                let key = |(scope, model, input): &(Scope, String, Hash)| keys::vector(scope, model, input);
-                let vectors: Vec<_> =
-                    self.vectors.iter().map(|(of, vector)| (key(of), Vector(vector.clone()))).collect();
-                encoded(vectors.iter().map(|(key, vector)| (key.clone(), vector)))
-            }
-            Part::Changes => {
-                encoded(self.changes.iter().map(|((scope, seq), entry)| (keys::changes(scope, *seq), entry)))
-            }
-            Part::Blobs => encoded(self.blobs.iter().map(|(of, row)| (hashed(of), row))),
-            Part::Records => {
-                let stored = |row: &Record| StoredRecord { changed: row.changed, value: row.value.clone() };
-                let records: Vec<_> =
-                    self.records.iter().map(|(key, row)| (key.clone().into_bytes(), stored(row))).collect();
-                encoded(records.iter().map(|(key, record)| (key.clone(), record)))
-            }
-            Part::BlobBytes => {
-                let bytes = blobs.lock();
-                let named = self.blobs.keys().filter_map(|of| Some((of, bytes.get(of)?)));
-                Ok(named.map(|(of, bytes)| ([&hashed(of)[..], &[0; 8]].concat(), bytes.to_vec())).collect())
-            }
-        }
-    }
-
     fn apply(&mut self, batch: Batch, blobs: &Blobs) -> Result<Committed, Error> {
         for precondition in batch.preconditions {
             match precondition {
@@ -243,8 +198,9 @@ impl State {
     }
 
     fn put_version(&mut self, new: NewVersion, earlier_in_batch: &[CommittedVersion]) -> CommittedVersion {
-        let scope = new.scope;
+        let scope = new.scope.clone();
         let earlier = self.heads.get(&(scope.clone(), new.source_uri.clone())).copied();
+        let same = earlier.map(|head| head.version).filter(|id| self.has_content(&scope, *id, &new));
         let chunks_retired = match earlier {
             Some(head) if head.live => self.retire(&scope, head.version, Cause::Replace, new.ingested_at),
             _ => 0,
@@ -252,7 +208,10 @@ impl State {
         let id = VersionId::new(self.seq, earlier_in_batch.len() as u64);
         let revision = Revision(earlier.map_or(0, |head| head.revision.0) + 1);
         let created = self.chunks.keys().filter(|(_, chunk)| chunk.seq() == self.seq).count() as u64;
-        let first_chunk = ChunkId::new(self.seq, if new.chunks.is_empty() { 0 } else { created });
+        let first_chunk = match same {
+            Some(same) => self.version_mut(&scope, same).first_chunk,
+            None => ChunkId::new(self.seq, if new.chunks.is_empty() { 0 } else { created }),
+        };
         let version = Version {
             id,
             doc_id: new.doc_id,
@@ -278,12 +237,34 @@ impl State {
             chunks: 0,
             versions: 0,
         });
+        if let Some(same) = same {
+            self.texts.remove(&(scope.clone(), same));
+            self.outlines.remove(&(scope.clone(), same));
+        }
         self.texts.insert((scope.clone(), id), new.text);
         self.outlines.insert((scope.clone(), id), new.sections);
         self.versions.insert((scope.clone(), id), version);
         self.change(&scope, Change::Added(id));
         self.put_head(&scope, &new.source_uri, Head { version: id, revision, live: true, changed: self.seq });
         CommittedVersion { version: id, revision, first_chunk, chunks_retired }
+    }
+
+    /// Whether a version has the text, the outline and the chunks of `new`, and any chunk.
+    fn has_content(&self, scope: &Scope, id: VersionId, new: &NewVersion) -> bool {
+        let key = (scope.clone(), id);
+        let plain = |chunk: &Chunk| Chunk { id: ChunkId(0), version: VersionId(0), idx: 0, ..chunk.clone() };
+        let kept = self.versions[&key].chunk_ids().map(|id| plain(&self.chunks[&(scope.clone(), id)]));
+        !new.chunks.is_empty()
+            && self.texts.get(&key) == Some(&new.text)
+            && self.outlines.get(&key) == Some(&new.sections)
+            && kept.eq(new.chunks.iter().map(|chunk| plain(&chunk.0)))
+    }
+
+    /// Where the text and the outline of a version are: with the latest that has its chunks.
+    fn holder(&self, scope: &Scope, id: VersionId) -> (Scope, VersionId) {
+        let version = self.versions.get(&(scope.clone(), id)).filter(|version| version.chunk_count > 0);
+        let chunk = version.and_then(|version| self.chunks.get(&(scope.clone(), version.first_chunk)));
+        (scope.clone(), chunk.map_or(id, |chunk| chunk.version))
     }
 
     fn retire(&mut self, scope: &Scope, id: VersionId, cause: Cause, at: Timestamp) -> u32 {
@@ -369,11 +350,11 @@ impl Snapshot for Arc<State> {
     }
 
     fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error> {
-        Ok(self.texts.get(&(scope.clone(), id)).cloned())
+        Ok(self.texts.get(&self.holder(scope, id)).cloned())
     }
 
     fn sections(&self, scope: &Scope, version: VersionId) -> Result<Vec<Section>, Error> {
-        Ok(self.outlines.get(&(scope.clone(), version)).cloned().unwrap_or_default())
+        Ok(self.outlines.get(&self.holder(scope, version)).cloned().unwrap_or_default())
     }
 
     fn timeline(
@@ -477,3 +458,5 @@ impl BlobReader for Cursor<Arc<[u8]>> {
         self.get_ref().len() as u64
     }
 }
+
+mod rows;

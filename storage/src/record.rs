@@ -106,7 +106,8 @@ pub struct Version {
     pub content_hash: Hash,
     /// Length of the text in Unicode scalar values.
     pub chars: u64,
-    /// The id of its first chunk; meaningless when `chunk_count` is 0.
+    /// The id of its first chunk; meaningless when `chunk_count` is 0. A version of the same content as the one before it
+    /// at its source address has the same chunks.
     pub first_chunk: ChunkId,
     /// How many chunks it has; their ids are consecutive.
     pub chunk_count: u32,
@@ -123,6 +124,15 @@ impl Version {
     /// The ids of its chunks in document order.
     pub fn chunk_ids(&self) -> impl Iterator<Item = ChunkId> + use<> {
         (self.first_chunk.0..self.first_chunk.0 + u64::from(self.chunk_count)).map(ChunkId)
+    }
+
+    /// Whether `later` is a later version of the same source address that took over the chunks of this one.
+    pub(crate) fn is_shared_by(&self, later: &Self) -> bool {
+        let content = |version: &Self| {
+            let chunks = (version.first_chunk, version.chunk_count);
+            (version.content_hash, version.chars, chunks, version.section_count)
+        };
+        self.source_uri == later.source_uri && self.revision < later.revision && content(self) == content(later)
     }
 }
 
@@ -152,7 +162,7 @@ impl Section {
 pub struct Chunk {
     /// Its key.
     pub id: ChunkId,
-    /// The version it belongs to.
+    /// The version it belongs to: the latest of those that have it.
     pub version: VersionId,
     /// Its index in the version, from 0.
     pub idx: u32,

@@ -62,6 +62,13 @@ fn fill(store: &dyn Store) {
                 sample::put(scope, "empty", "", 11),
             ]))
             .expect("it commits");
+        // One content in three versions of an address, and then another.
+        for at in 12..15 {
+            store.commit(sample::batch([sample::put(scope, "b/1", "a\nb\n", at)])).expect("it commits");
+        }
+        store.commit(sample::batch([sample::delete(scope, "c", 15)])).expect("it commits");
+        let again = [sample::put(scope, "c", &lines, 16), sample::put(scope, "b/1", "c\n", 16)];
+        store.commit(sample::batch(again)).expect("it commits");
         for bytes in blobs() {
             let mut writer = store.write_blob(scope).expect("a writer");
             writer.write(&bytes).expect("it is written");
@@ -101,7 +108,7 @@ fn a_backup_of_either_backend_restores_the_same_store() {
     for (backup, pieces_differ) in [(&backup, false), (&taken(&memory), true)] {
         let other = tempfile::tempdir().expect("a temporary folder");
         let summary = restore(&other.path().join("made"), backup).expect("it is restored");
-        assert_eq!((summary.versions, summary.blobs, summary.seq.0), (10, 6, 12));
+        assert_eq!((summary.versions, summary.blobs, summary.seq.0), (20, 6, 22));
         let restored = open(&other.path().join("made"));
         assert_eq!(whole(&restored), whole(&redb));
         assert_sound(&restored);

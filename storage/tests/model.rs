@@ -32,7 +32,9 @@ fn uri() -> impl Strategy<Value = String> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop::collection::vec(prop::sample::select(vec!["a\n", "b\n", "c\n"]), 0..4).prop_map(|lines| lines.concat())
+    let any = prop::collection::vec(prop::sample::select(vec!["a\n", "b\n", "c\n"]), 0..4);
+    // The same text often follows itself, and then takes over what is there of it.
+    prop_oneof![1 => Just("a\nb\n".to_owned()), 1 => any.prop_map(|lines| lines.concat())]
 }
 
 fn cause() -> impl Strategy<Value = Cause> {

@@ -7,6 +7,7 @@ mod blobs;
 mod groups;
 mod pages;
 pub mod sample;
+mod shared;
 mod versions;
 mod view;
 
@@ -20,7 +21,7 @@ pub type Place = Box<dyn Fn() -> Box<dyn Store>>;
 /// A case: a name and what must hold in a new place.
 type Case = (&'static str, fn(&Place));
 
-const CASES: &[&[Case]] = &[versions::CASES, batches::CASES, pages::CASES, groups::CASES, blobs::CASES];
+const CASES: &[&[Case]] = &[versions::CASES, shared::CASES, batches::CASES, pages::CASES, groups::CASES, blobs::CASES];
 
 /// Runs every case, each in a place of its own that `fresh` makes, and verifies the store after it.
 ///

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::blob::BlobFile;
 use super::tables::{Table, WriteTables};
-use crate::batch::{Batch, Committed, CommittedVersion, NewVersion, Precondition, RecordWrite, Write};
+use crate::batch::{Batch, Committed, CommittedVersion, Precondition, RecordWrite, Write};
 use crate::change::{Change, ChangeEntry};
 use crate::codec::{self, Body, Outline, Stored, StoredRecord, VectorBlock, VectorPlace};
 use crate::error::Error;
-use crate::id::{ChunkId, Hash, Revision, Scope, Seq, VersionId};
+use crate::id::{Hash, Scope, Seq, VersionId};
 use crate::record::{
     BlobRow, Cause, Chunk, Document, Head, NamespaceRow, Supersession, Timestamp, Version, VersionState,
 };
@@ -57,6 +57,8 @@ impl Prepared {
                     section_count: u32::try_from(outline.0.len()).expect("the batch was checked against ORDINALS_MAX"),
                     outline: if outline.0.is_empty() { None } else { Some(Body::of(&outline)?) },
                 });
+                // To compare with those of the version before.
+                new.sections = outline.0;
             }
         }
         Ok(Self { batch, versions })
@@ -191,65 +193,6 @@ impl<'a> Planner<'a, '_> {
             Write::PutBlob { scope, row } => self.put_blob(scope, row),
             Write::Record(write) => self.record(write),
         }
-    }
-
-    fn put_version(&mut self, new: &'a NewVersion, prepared: &PreparedVersion) -> Result<(), Error> {
-        let scope = &new.scope;
-        self.touch(scope)?;
-        let earlier = self.head(scope, &new.source_uri)?;
-        let chunks_retired = match earlier {
-            Some(head) if head.live => self.retire(scope, head.version, Cause::Replace, new.ingested_at)?,
-            _ => 0,
-        };
-        let id = VersionId::new(self.seq, self.committed.len() as u64);
-        let chunk_count = u32::try_from(new.chunks.len()).expect("the batch was checked against ORDINALS_MAX");
-        let first_chunk = ChunkId::new(self.seq, if chunk_count == 0 { 0 } else { self.chunks });
-        self.chunks += u64::from(chunk_count);
-        let revision = Revision(earlier.map_or(0, |head| head.revision.0) + 1);
-        let version = Version {
-            id,
-            doc_id: new.doc_id,
-            source_uri: new.source_uri.clone(),
-            revision,
-            ingested_at: new.ingested_at,
-            state: VersionState::Live,
-            document: new.document.clone(),
-            content_hash: prepared.hash,
-            chars: prepared.chars,
-            first_chunk,
-            chunk_count,
-            section_count: prepared.section_count,
-        };
-        let row = self.namespaces.entry(scope).or_default().get_or_insert_with(|| NamespaceRow {
-            scope: scope.clone(),
-            created_at: new.ingested_at,
-            last_seq: self.seq,
-            documents: 0,
-            chunks: 0,
-            versions: 0,
-        });
-        row.versions += 1;
-
-        let key = keys::version(scope, id);
-        self.put(Table::Versions, key.clone(), &version)?;
-        if let Some(outline) = &prepared.outline {
-            self.ops.push(Op::Put(Table::Outlines, key.clone(), outline.seal(&key)));
-        }
-        let sealed = prepared.text.seal(&key);
-        self.ops.push(Op::Put(Table::Texts, key, sealed));
-        let revision_key = keys::revision(scope, &new.source_uri, revision);
-        self.ops.push(Op::Put(Table::Revisions, revision_key, id.0.to_be_bytes().to_vec()));
-        self.ops.push(Op::Put(Table::Timeline, timeline_key(scope, &version), Vec::new()));
-        let mut hashes = Vec::with_capacity(new.chunks.len());
-        for ((idx, chunk_id), chunk) in (0..chunk_count).zip(version.chunk_ids()).zip(&new.chunks) {
-            let chunk = Chunk { id: chunk_id, version: id, idx, ..chunk.0.clone() };
-            hashes.push(chunk.content_hash);
-            self.put(Table::Chunks, keys::chunk(scope, chunk_id), &chunk)?;
-        }
-        self.serve(scope, &version, &hashes)?;
-        self.change(scope, Change::Added(id));
-        self.committed.push(CommittedVersion { version: id, revision, first_chunk, chunks_retired });
-        self.put_head(scope, &new.source_uri, Head { version: id, revision, live: true, changed: self.seq })
     }
 
     fn restore(&mut self, scope: &'a Scope, source_uri: &str, document: &Document) -> Result<(), Error> {
@@ -468,3 +411,5 @@ pub(super) fn content_rows<'h>(
 fn damaged(what: &'static str, key: String, detail: &str) -> Error {
     Error::Corrupt { what, key, detail: detail.into() }
 }
+
+mod version;

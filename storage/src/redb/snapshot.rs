@@ -7,7 +7,7 @@ use super::commit::no_seq;
 use super::open::SEQ_KEY;
 use super::tables::{ReadTables, Table};
 use crate::change::ChangeEntry;
-use crate::codec::{self, Outline, StoredRecord, VectorBlock, VectorPlace};
+use crate::codec::{self, Outline, Stored, StoredRecord, VectorBlock, VectorPlace};
 use crate::error::Error;
 use crate::id::{BlobHash, ChunkId, Hash, Revision, Scope, Seq, VersionId};
 use crate::keys;
@@ -67,6 +67,26 @@ impl RedbSnapshot {
         Ok(found)
     }
 
+    /// The later version that holds the text, the outline and the chunks of version `id`, which has none of its own:
+    /// its chunks name it. `None` when there is no such version.
+    pub(super) fn holder(&self, scope: &Scope, id: VersionId) -> Result<Option<Version>, Error> {
+        let Some(version) = self.version(scope, id)?.filter(|version| version.chunk_count > 0) else { return Ok(None) };
+        let Some(chunk) = self.chunk(scope, version.first_chunk)? else { return Ok(None) };
+        Ok(self.version(scope, chunk.version)?.filter(|later| version.is_shared_by(later)))
+    }
+
+    /// What `table` holds of a version, or of the later one that holds its content for it.
+    fn content<T: Stored>(&self, table: Table, scope: &Scope, id: VersionId) -> Result<Option<T>, Error> {
+        let own = self.tables.get(table, &keys::version(scope, id))?;
+        if own.is_some() {
+            return Ok(own);
+        }
+        match self.holder(scope, id)? {
+            Some(holder) => self.tables.get(table, &keys::version(scope, holder.id)),
+            None => Ok(None),
+        }
+    }
+
     /// The version that an index row names.
     fn indexed(&self, scope: &Scope, id: Option<VersionId>, row: &[u8]) -> Result<Version, Error> {
         let version = id.map(|id| self.version(scope, id)).transpose()?.flatten();
@@ -123,11 +143,11 @@ impl Snapshot for RedbSnapshot {
     }
 
     fn text(&self, scope: &Scope, id: VersionId) -> Result<Option<String>, Error> {
-        self.tables.get(Table::Texts, &keys::version(scope, id))
+        self.content(Table::Texts, scope, id)
     }
 
     fn sections(&self, scope: &Scope, version: VersionId) -> Result<Vec<Section>, Error> {
-        let outline: Option<Outline> = self.tables.get(Table::Outlines, &keys::version(scope, version))?;
+        let outline: Option<Outline> = self.content(Table::Outlines, scope, version)?;
         Ok(outline.map(|Outline(sections)| sections).unwrap_or_default())
     }
 

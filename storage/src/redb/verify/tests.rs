@@ -8,7 +8,10 @@ use crate::redb::RedbStore;
 use crate::redb::file::RedbFile;
 use crate::redb::tables::{Bytes, Definition};
 use crate::store::Store as _;
-use crate::{BlobRow, Error, Hash, RedbOptions, Scope, Section, Seq, Timestamp, VersionId, Write, keys};
+use crate::{
+    BlobRow, ChunkId, Error, Hash, RedbOptions, Revision, Scope, Section, Seq, Timestamp, Version, VersionId, Write,
+    keys,
+};
 
 type Row = (Vec<u8>, Vec<u8>);
 
@@ -21,7 +24,7 @@ fn section(chunks: (u32, u32)) -> Section {
 }
 
 fn new_version(source_uri: &str, text: &str) -> Write {
-    use crate::{Chunk, ChunkId, DocId, Document, NewChunk, NewVersion, Place};
+    use crate::{Chunk, DocId, Document, NewChunk, NewVersion, Place};
     let line = |start: usize, line: &str| {
         let (start, len) = (start as u64, line.len() as u64);
         NewChunk(Chunk {
@@ -82,6 +85,10 @@ fn filled(folder: &std::path::Path) -> RedbStore {
             },
             Write::Record(crate::RecordWrite { key: "k".into(), value: Some(b"v".to_vec()) }),
         ],
+        // Versions of one content, the last of them live, and one of another.
+        vec![new_version("b", "one\n"), new_version("d", "four\nfive\n")],
+        vec![new_version("b", "one\n"), new_version("d", "four\nfive\n")],
+        vec![new_version("d", "six\n")],
     ];
     for writes in batches {
         store.commit(crate::Batch { preconditions: Vec::new(), writes }).expect("it commits");
@@ -169,8 +176,8 @@ fn an_outline_that_fits_no_version_is_noticed() {
         (first, vec![section((1, 3))], Some("a section of version")),
         (first, vec![section((1, 0))], Some("a section of version")),
         (without, vec![section((0, 1))], Some("a section of version")),
-        (without, Vec::new(), Some("outlines has 4 rows where 3 belong")),
-        (VersionId::new(Seq(9), 0), vec![section((0, 0))], Some("outlines has 4 rows where 3 belong")),
+        (without, Vec::new(), Some("outlines has 6 rows where 5 belong")),
+        (VersionId::new(Seq(9), 0), vec![section((0, 0))], Some("outlines has 6 rows where 5 belong")),
     ] {
         let key = keys::version(&scope(), version);
         let table = Table::Outlines.definition();
@@ -183,6 +190,34 @@ fn an_outline_that_fits_no_version_is_noticed() {
         assert!(expected.is_none_or(noticed), "{sections:?}: {found:?}");
         set(&store.inner.main, table, &key, before.as_deref());
     }
+    assert_eq!(faults(&store), Vec::<String>::new());
+}
+
+#[test]
+fn a_version_that_shares_what_is_another_content_is_noticed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = filled(folder.path());
+    let snapshot = store.snapshot().expect("a snapshot");
+    let sharing = snapshot.revision(&scope(), "b", Revision(1)).expect("a version").expect("it is there");
+    let other = snapshot.revision(&scope(), "d", Revision(2)).expect("a version").expect("it is there");
+    drop(snapshot);
+    let table = Table::Versions.definition();
+    let key = keys::version(&scope(), sharing.id);
+    for wrong in [
+        Version { content_hash: other.content_hash, ..sharing.clone() },
+        Version { chars: sharing.chars + 1, ..sharing.clone() },
+        Version { section_count: sharing.section_count + 1, ..sharing.clone() },
+        Version { first_chunk: other.first_chunk, ..sharing.clone() },
+        Version { first_chunk: ChunkId(u64::MAX), ..sharing.clone() },
+        Version { chunk_count: 0, ..sharing.clone() },
+    ] {
+        set(&store.inner.main, table, &key, Some(&codec::encode(&key, &wrong).expect("it encodes")));
+        let found = faults(&store);
+        assert!(found.iter().any(|fault| fault.contains("has no text")), "{wrong:?}: {found:?}");
+        let snapshot = store.snapshot().expect("a snapshot");
+        assert_eq!(snapshot.text(&scope(), sharing.id).expect("no text"), None);
+    }
+    set(&store.inner.main, table, &key, Some(&codec::encode(&key, &sharing).expect("it encodes")));
     assert_eq!(faults(&store), Vec::<String>::new());
 }
 
