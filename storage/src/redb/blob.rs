@@ -151,7 +151,7 @@ pub(super) struct Restoring<'txn> {
 
 struct Upload {
     key: Vec<u8>,
-    upload: u64,
+    number: u64,
     hasher: Sha256,
     size: u64,
     pieces: u64,
@@ -167,9 +167,9 @@ impl<'txn> Restoring<'txn> {
     pub(super) fn piece(&mut self, key: &[u8], mut bytes: &[u8]) -> Result<(), Error> {
         if self.current.as_ref().is_none_or(|current| current.key != key) {
             self.finish()?;
-            let upload = begin_upload(self.transaction)?;
+            let number = begin_upload(self.transaction)?;
             let (key, hasher, buffer) = (key.to_vec(), Sha256::new(), Vec::new());
-            self.current = Some(Upload { key, upload, hasher, size: 0, pieces: 0, buffer });
+            self.current = Some(Upload { key, number, hasher, size: 0, pieces: 0, buffer });
         }
         let current = self.current.as_mut().expect("it was set above");
         current.hasher.update(bytes);
@@ -195,17 +195,17 @@ impl<'txn> Restoring<'txn> {
         if !current.key.ends_with(&hash.0) {
             return Err(damaged(&keys::printable(&current.key), "the blob's bytes do not hash to its name"));
         }
-        let stored = StoredBlob { upload: current.upload, size: current.size, piece_bytes: PIECE_BYTES };
+        let stored = StoredBlob { upload: current.number, size: current.size, piece_bytes: PIECE_BYTES };
         let value = codec::encode(&current.key, &stored)?;
         let mut blobs = self.transaction.open_table(BLOBS).map_err(failed)?;
         blobs.insert(current.key.as_slice(), value.as_slice()).map_err(failed)?;
-        end_upload(self.transaction, current.upload)
+        end_upload(self.transaction, current.number)
     }
 }
 
 impl Upload {
     fn flush(&mut self, transaction: &WriteTransaction) -> Result<(), Error> {
-        self.buffer = put_piece(transaction, self.upload, self.pieces, std::mem::take(&mut self.buffer))?;
+        self.buffer = put_piece(transaction, self.number, self.pieces, std::mem::take(&mut self.buffer))?;
         self.buffer.clear();
         self.pieces += 1;
         Ok(())
