@@ -253,7 +253,10 @@ impl Inner {
         let mut lagging: Vec<String> = opening.iter().map(ToString::to_string).collect();
         for projection in opened {
             // Commits that change nothing a projection shows, such as vectors of another model, are not waited for.
-            if !snapshot.changes(projection.scope(), projection.totals().watermark, 1)?.items.is_empty() {
+            let behind = !snapshot.changes(projection.scope(), projection.totals().watermark, 1)?.items.is_empty();
+            // A commit that failed and was stored all the same is one that nobody has followed yet.
+            if behind && let Err(error) = self.follow(projection.scope()) {
+                tracing::warn!(scope = %projection.scope(), %error, "a projection cannot follow");
                 lagging.push(projection.scope().to_string());
             }
         }

@@ -37,7 +37,7 @@ fn call(engine: &Engine, op: &str, input: &Value) -> Result<Value, loom::Error> 
 fn state(engine: &Engine) -> Value {
     let list = call(engine, "knowledge.list", &json!({ "include_superseded": true, "limit": 100 })).unwrap();
     let fields = ["source_uri", "title", "revision", "superseded", "chunks"];
-    let mut rows: Vec<Value> = list["entries"]
+    let mut rows: Vec<Value> = list["rows"]
         .as_array()
         .unwrap()
         .iter()
