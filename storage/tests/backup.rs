@@ -42,7 +42,8 @@ fn blobs() -> [Vec<u8>; 3] {
 /// Something of everything that a store can hold.
 fn fill(store: &dyn Store) {
     for scope in &scopes() {
-        let lines: String = (0..30).map(|line| format!("line {line}\n")).collect();
+        let lines: Vec<_> = (0..30).map(|line| format!("line {line}\n")).collect();
+        let lines = lines.concat();
         let puts = ["a", "b/1", "c"].map(|uri| sample::put(scope, uri, &lines, 5));
         store.commit(sample::batch(puts)).expect("it commits");
         store

@@ -28,13 +28,13 @@ impl Table {
 
     /// Prints the table; every step must have been hit.
     fn print(&self, title: &str) {
-        println!("{title}: injected and held, by step\n{:>16} {:>7} {:>7}", "step", "writes", "syncs");
+        eprintln!("{title}: injected and held, by step\n{:>16} {:>7} {:>7}", "step", "writes", "syncs");
         let names: Vec<_> = script().into_iter().map(|(name, _)| name).chain(["close"]).collect();
         for (step, [writes, syncs]) in &self.0 {
-            println!("{:>16} {writes:>7} {syncs:>7}", names[*step]);
+            eprintln!("{:>16} {writes:>7} {syncs:>7}", names[*step]);
         }
         let total = self.0.values().fold([0, 0], |sum, [writes, syncs]| [sum[0] + writes, sum[1] + syncs]);
-        println!("{:>16} {:>7} {:>7}", "all", total[0], total[1]);
+        eprintln!("{:>16} {:>7} {:>7}", "all", total[0], total[1]);
         for (step, name) in names.iter().enumerate().take(names.len() - 1) {
             assert!(self.0.get(&step).is_some_and(|[writes, _]| *writes > 0), "no write of {name} went wrong");
         }
