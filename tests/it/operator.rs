@@ -44,7 +44,7 @@ fn a_backup_taken_through_a_server_is_restored_and_answers_the_same() {
     let url = format!("{}/v1/backup", server.base);
     let remote = agent.post(&url).send_json(json!({})).unwrap().body_mut().read_to_vec().unwrap();
     assert!(remote == local, "both doors give the same backup");
-    let refused = agent.post(&url).header("content-type", "text/plain").send("").err().expect("it is refused");
+    let refused = agent.post(&url).header("content-type", "text/plain").send("").expect_err("it is refused");
     assert!(matches!(refused, ureq::Error::StatusCode(422)), "{refused}");
     server.stop();
 
@@ -57,7 +57,7 @@ fn a_backup_taken_through_a_server_is_restored_and_answers_the_same() {
     let report = engine.doctor(DoctorOptions { deep: true, repair: false }).unwrap();
     assert!(report.sound, "{report:?}");
     drop(engine);
-    let refused = restore_backup(&restored, &mut remote.as_slice()).err().expect("it holds documents");
+    let refused = restore_backup(&restored, &mut remote.as_slice()).expect_err("it holds documents");
     assert!(refused.to_string().contains("holds a store already"), "{refused}");
 }
 

@@ -128,7 +128,7 @@ impl Done {
                     running.into_iter().map(|thread| thread.join().expect("no panic")).collect()
                 });
                 self.group = Some(results.iter().map(told).collect());
-                results.into_iter().map(|result| result.map(|_| ())).collect()
+                results.into_iter().try_for_each(|result| result.map(|_| ()))
             }
         }
     }
