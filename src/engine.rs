@@ -292,7 +292,13 @@ impl Inner {
             // Commits that change nothing a projection shows, such as vectors of another model, are not waited for.
             match snapshot.changes(projection.scope(), projection.totals().watermark, 1) {
                 Ok(changes) if changes.items.is_empty() => {}
-                Ok(_) => lagging.push(projection.scope().to_string()),
+                // A commit that failed and was stored all the same is one that nobody has followed yet.
+                Ok(_) => {
+                    if let Err(error) = self.follow(projection.scope()) {
+                        tracing::warn!(scope = %projection.scope(), %error, "a projection cannot follow");
+                        lagging.push(projection.scope().to_string());
+                    }
+                }
                 Err(error) => looked = Err(error),
             }
         });

@@ -136,7 +136,7 @@ impl Corpus {
 
 /// How long one call of the embedder may take.
 fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(60)
+    Instant::now() + Duration::from_mins(1)
 }
 
 fn markdown(root: &Path) -> Outcome<Vec<(String, String)>> {

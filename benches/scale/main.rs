@@ -53,7 +53,7 @@ fn main() -> Outcome<()> {
 fn at_size(root: &Path, size: usize) -> Outcome<()> {
     let embedder = embed::from_settings(&EmbedSettings::default())?;
     let corpus = Corpus::read(root, size, embedder.as_ref())?;
-    let mut report = Report::begin(&corpus)?;
+    let mut report = Report::begin(&corpus);
     let folder = tempfile::tempdir()?;
     let lexical = baseline::Tantivy::build(&corpus, &folder.path().join("tantivy"), &mut report)?;
     let data = folder.path().join("data");

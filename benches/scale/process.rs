@@ -51,7 +51,7 @@ impl Drop for Server {
 
 /// What HTTP adds to the median of a search.
 pub fn http(corpus: &Corpus, data: &Path, report: &mut Report) -> Outcome<()> {
-    report.heading("HTTP");
+    Report::heading("HTTP");
     let queries: Vec<&str> = corpus.queries.iter().map(|(query, _)| query.as_str()).cycle().take(CALLS).collect();
     let engine = Engine::open(data, Config::default())?;
     call(&engine, "knowledge.search", search_input(queries[0], "lexical"))?;
@@ -110,7 +110,7 @@ fn post(stream: &mut TcpStream, address: &str, query: &str) -> Outcome<Vec<u8>> 
 
 /// The resident memory of a server on an empty folder, and of one that searches the chunks.
 pub fn memory(corpus: &Corpus, data: &Path, folder: &Path, report: &mut Report) -> Outcome<()> {
-    report.heading("resident memory");
+    Report::heading("resident memory");
     let server = Server::start(&folder.join("empty"))?;
     report.figure(
         "serving an empty folder",

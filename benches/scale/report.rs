@@ -13,7 +13,7 @@ pub struct Report {
 
 impl Report {
     #[expect(clippy::print_stdout, reason = "a benchmark prints")]
-    pub fn begin(corpus: &Corpus) -> Outcome<Self> {
+    pub fn begin(corpus: &Corpus) -> Self {
         println!(
             "\n{} chunks of {} documents, {:.1} MB of text, {:.1} MB of vectors, {} queries",
             corpus.texts.len(),
@@ -24,14 +24,14 @@ impl Report {
         );
         let mut report = Self { figures: Vec::new() };
         let count = float(corpus.texts.len());
-        report.heading("bare");
+        Self::heading("bare");
         report.figure("embedding: CPU per text", corpus.embedding.cpu_s * 1e3 / count, "ms");
-        Ok(report)
+        report
     }
 
     /// A heading of the figures that follow.
     #[expect(clippy::print_stdout, reason = "a benchmark prints")]
-    pub fn heading(&self, what: &str) {
+    pub fn heading(what: &str) {
         println!("\n{what}");
     }
 
@@ -44,7 +44,7 @@ impl Report {
 
     /// The ratio of two figures, against the most it may be.
     #[expect(clippy::print_stdout, reason = "a benchmark prints")]
-    pub fn ratio(&self, what: &str, of: f64, to: f64, wanted: &str) {
+    pub fn ratio(what: &str, of: f64, to: f64, wanted: &str) {
         println!("  {what:<58}{:>12.2} times (wanted: {wanted})", of / to);
     }
 
@@ -55,12 +55,12 @@ impl Report {
 
     /// What the data folder takes.
     pub fn disk(&mut self, corpus: &Corpus, data: &Path) -> Outcome<()> {
-        self.heading("disk");
+        Self::heading("disk");
         let index = measure::disk_bytes(&data.join("index"))?;
         let all = measure::disk_bytes(data)?;
         self.figure("store", mb(usize::try_from(all - index)?), "MB");
         self.figure("projections", mb(usize::try_from(index)?), "MB");
-        self.ratio("the folder to text and vectors", mb(usize::try_from(all)?), mb(corpus.bytes()), "at most 2.5");
+        Self::ratio("the folder to text and vectors", mb(usize::try_from(all)?), mb(corpus.bytes()), "at most 2.5");
         Ok(())
     }
 }

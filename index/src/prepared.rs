@@ -29,6 +29,11 @@ pub(crate) struct Prepared {
 /// The vector of each chunk of a version that has one.
 pub(crate) type Vectors = Vec<Option<Vec<f32>>>;
 
+/// Vectors by their inputs.
+type Inputs<'a> = HashMap<&'a Hash, &'a Vec<f32>>;
+/// What a batch brings of vectors to a namespace, by model.
+type Known<'a> = Vec<(&'a str, Inputs<'a>)>;
+
 impl Prepared {
     fn of<'a>(format: &str, chunks: impl Iterator<Item = &'a Chunk> + Clone) -> Self {
         let block_types =
@@ -41,9 +46,9 @@ impl Prepared {
         }
     }
 
-    fn announced(new: &NewVersion, known: &[(&str, HashMap<&Hash, &Vec<f32>>)]) -> Self {
+    fn announced(new: &NewVersion, known: &[(&str, Inputs<'_>)]) -> Self {
         let mut prepared = Self::of(&new.document.format, new.chunks.iter().map(|NewChunk(chunk)| chunk));
-        let of_model = |(model, known): &(&str, HashMap<&Hash, &Vec<f32>>)| {
+        let of_model = |(model, known): &(&str, Inputs<'_>)| {
             let vectors = prepared.inputs.iter().map(|input| known.get(input).map(|vector| (*vector).clone()));
             ((*model).to_owned(), vectors.collect())
         };
@@ -85,28 +90,18 @@ pub struct Announcement {
 impl Announced {
     /// Prepares and announces the versions of a batch.
     pub(crate) fn announce(self: &Arc<Self>, batch: &Batch) -> Announcement {
-        let news: Vec<&NewVersion> = batch
-            .writes
-            .iter()
-            .filter_map(|write| if let Write::PutVersion(new) = write { Some(&**new) } else { None })
-            .collect();
-        let known = |scope: &Scope| -> Vec<(&str, HashMap<&Hash, &Vec<f32>>)> {
-            let of_scope = batch.writes.iter().filter_map(|write| match write {
-                Write::PutVectors { scope: of, model, vectors } if of == scope => Some((model.as_str(), vectors)),
-                _ => None,
-            });
-            of_scope
-                .map(|(model, vectors)| (model, vectors.iter().map(|(input, vector)| (input, vector)).collect()))
-                .collect()
-        };
-        let mut scopes: Vec<(&Scope, Vec<(&str, HashMap<&Hash, &Vec<f32>>)>)> = Vec::new();
-        for new in &news {
-            if !scopes.iter().any(|(scope, _)| **scope == new.scope) {
-                scopes.push((&new.scope, known(&new.scope)));
+        let mut news: Vec<&NewVersion> = Vec::new();
+        let mut known: HashMap<&Scope, Known<'_>> = HashMap::new();
+        for write in &batch.writes {
+            if let Write::PutVersion(new) = write {
+                news.push(new);
+            } else if let Write::PutVectors { scope, model, vectors } = write {
+                let vectors = vectors.iter().map(|(input, vector)| (input, vector)).collect();
+                known.entry(scope).or_default().push((model, vectors));
             }
         }
         let prepare = |new: &&NewVersion| {
-            let known = scopes.iter().find(|(scope, _)| **scope == new.scope).map_or(&[][..], |(_, known)| known);
+            let known = known.get(&new.scope).map_or(&[][..], Vec::as_slice);
             (new.doc_id, Arc::new(Prepared::announced(new, known)))
         };
         // One document is not worth the way to another thread.

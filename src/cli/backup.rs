@@ -77,7 +77,9 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     let client = Client::open(global, &args.identity, Missing::Refuse)?;
     let mut fresh = Fresh::beside(&args.file)?;
     match &client {
-        Client::Local(engine) => drop(engine.backup(&Caller::local(), &mut fresh.file)?),
+        Client::Local(engine) => {
+            engine.backup(&Caller::local(), &mut fresh.file)?;
+        }
         Client::Http(remote) => remote.backup(&mut fresh.file)?,
     }
     client.close();

@@ -132,6 +132,7 @@ impl<'a> Model<'a> {
         self.add_rows(sum, tokens);
     }
 
+    #[expect(clippy::inline_always, reason = "inlined into the caller, it is compiled for its instructions")]
     #[inline(always)]
     fn add_rows(&self, sum: &mut [f32], tokens: &[u32]) {
         let (fours, rest) = tokens.as_chunks();
@@ -147,6 +148,7 @@ impl<'a> Model<'a> {
     }
 
     /// Adds four rows in one pass, which loads and stores the sum once instead of four times.
+    #[expect(clippy::inline_always, reason = "inlined into the caller, it is compiled for its instructions")]
     #[inline(always)]
     fn add_four(&self, sum: &mut [f32], [a, b, c, d]: [u32; 4]) {
         let ((sa, a), (sb, b), (sc, c), (sd, d)) = (self.row(a), self.row(b), self.row(c), self.row(d));
@@ -155,14 +157,14 @@ impl<'a> Model<'a> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn row(&self, token: u32) -> (f32, &[u8]) {
         let row = token as usize;
         (self.scales[row], &self.rows[row * self.dim..][..self.dim])
     }
 }
 
-#[inline(always)]
+#[inline]
 fn signed(byte: u8) -> f32 {
     f32::from(byte.cast_signed())
 }

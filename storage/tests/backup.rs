@@ -42,8 +42,14 @@ fn blobs() -> [Vec<u8>; 3] {
 /// Something of everything that a store can hold.
 fn fill(store: &dyn Store) {
     for scope in &scopes() {
-        let lines: String = (0..30).map(|line| format!("line {line}\n")).collect();
+        let lines: Vec<_> = (0..30).map(|line| format!("line {line}\n")).collect();
+        let lines = lines.concat();
         let puts = ["a", "b/1", "c"].map(|uri| sample::put(scope, uri, &lines, 5));
+        // More than one block of them, whose inputs do not sort as they were stored.
+        let names: Vec<String> = (0..20).map(|number| format!("wide {number}")).collect();
+        let wide = vec![0.5; 1000];
+        let wide: Vec<(&str, &[f32])> = names.iter().map(|name| (name.as_str(), wide.as_slice())).collect();
+        store.commit(sample::batch([sample::vectors(scope, "w", &wide)])).expect("it commits");
         store.commit(sample::batch(puts)).expect("it commits");
         store
             .commit(sample::batch([
@@ -108,7 +114,7 @@ fn a_backup_of_either_backend_restores_the_same_store() {
     for (backup, pieces_differ) in [(&backup, false), (&taken(&memory), true)] {
         let other = tempfile::tempdir().expect("a temporary folder");
         let summary = restore(&other.path().join("made"), backup).expect("it is restored");
-        assert_eq!((summary.versions, summary.blobs, summary.seq.0), (20, 6, 22));
+        assert_eq!((summary.versions, summary.blobs, summary.seq.0), (20, 6, 24));
         let restored = open(&other.path().join("made"));
         assert_eq!(whole(&restored), whole(&redb));
         assert_sound(&restored);

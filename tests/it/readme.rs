@@ -36,8 +36,13 @@ fn run(loom: &Loom, block: &str, base: &str) -> String {
     }
     let script = format!("set -euo pipefail\n{block}");
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let output =
-        command.args(["-c", &script]).env("LOOM", env!("CARGO_BIN_EXE_loom")).current_dir(repository).output().unwrap();
+    let output = command
+        .args(["-c", &script])
+        .env("LOOM", env!("CARGO_BIN_EXE_loom"))
+        .env("HOME", loom.work())
+        .current_dir(repository)
+        .output()
+        .unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{block}\n{out}\n{err}");
     out.into_owned()
@@ -47,7 +52,7 @@ fn run(loom: &Loom, block: &str, base: &str) -> String {
 fn every_command_of_the_readme_works() {
     let loom = Loom::new();
     let blocks = blocks("sh");
-    let [demo, test, add, change, serve, http] = blocks.as_slice() else { panic!("other blocks: {blocks:?}") };
+    let [demo, test, add, change, safe, serve, http] = blocks.as_slice() else { panic!("other blocks: {blocks:?}") };
 
     assert!(run(&loom, demo, "").starts_with("Stored "));
     let first = run(&loom, add, "");
@@ -56,6 +61,9 @@ fn every_command_of_the_readme_works() {
     let changed = run(&loom, change, "");
     assert!(changed.contains("The door code changes on Mondays."), "{changed}");
     assert!(changed.contains("nothing is wrong"), "{changed}");
+
+    let kept = run(&loom, safe, "");
+    assert!(kept.contains("nothing is wrong"), "{kept}");
 
     assert_eq!(serve, "cargo run --release -- serve\n");
     let server = loom.serve();

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::Inner;
 use super::blob::BlobView;
-use super::snapshot::RedbSnapshot;
+use super::snapshot::{RedbSnapshot, misplaced};
 use super::tables::Table;
 use crate::backup::{BackupSummary, Part, Writer};
 use crate::change::ChangeEntry;
-use crate::codec::{self, Outline, ROWS_VERSION, Stored, StoredRecord, Vector, VectorBlock};
+use crate::codec::{self, Outline, ROWS_VERSION, Stored, StoredRecord, Vector, VectorBlock, VectorPlace};
 use crate::error::Error;
+use crate::id::Hash;
 use crate::keys;
 use crate::record::{BlobRow, Chunk, Head, NamespaceRow, Version};
 use crate::store::Snapshot as _;
@@ -24,7 +25,7 @@ pub(super) fn run(inner: &Arc<Inner>, to: &mut dyn Write) -> Result<BackupSummar
         snapshot.tables.walk(table(part), &[], None, &mut |key, value| {
             match part {
                 Part::BlobBytes => bytes(&blobs, key, &mut writer)?,
-                Part::Vectors => vectors(key, value, &mut writer)?,
+                Part::Vectors => vector(&snapshot, key, value, &mut writer)?,
                 Part::Namespaces
                 | Part::Heads
                 | Part::Versions
@@ -44,16 +45,15 @@ pub(super) fn run(inner: &Arc<Inner>, to: &mut dyn Write) -> Result<BackupSummar
     writer.finish()
 }
 
-/// Writes the vectors of a block, each under its input.
-fn vectors(key: &[u8], value: &[u8], writer: &mut Writer<'_>) -> Result<(), Error> {
-    let block: VectorBlock = codec::decode(key, value)?;
-    let model = &key[..key.len().saturating_sub(size_of::<u64>())];
-    for at in (0..).take(block.len()) {
-        let Some((input, vector)) = block.get(at) else { break };
-        let key = [model, &input.0].concat();
-        writer.row(Part::Vectors, &key, &codec::encode(&key, &Vector(vector))?)?;
-    }
-    Ok(())
+/// Writes the vector that has its place under `key`.
+fn vector(snapshot: &RedbSnapshot, key: &[u8], place: &[u8], writer: &mut Writer<'_>) -> Result<(), Error> {
+    let place: VectorPlace = codec::decode(key, place)?;
+    let model = &key[..key.len().saturating_sub(size_of::<Hash>())];
+    let block_key = [model, &place.block.to_be_bytes()].concat();
+    let block: Option<VectorBlock> = snapshot.tables.get(Table::VectorBlocks, &block_key)?;
+    let found = block.and_then(|block| block.get(place.at)).filter(|(input, _)| key.ends_with(&input.0));
+    let (_, vector) = found.ok_or_else(|| misplaced(key))?;
+    writer.row(Part::Vectors, key, &codec::encode(key, &Vector(vector))?)
 }
 
 /// Writes the pieces of a blob; one that is empty has one empty piece.
@@ -73,7 +73,8 @@ fn bytes(blobs: &BlobView, key: &[u8], writer: &mut Writer<'_>) -> Result<(), Er
     blobs.each_piece(stored, &mut row)
 }
 
-/// The table whose rows a part holds; of vectors the table of their blocks, of the bytes of blobs the one that names them.
+/// The table whose rows a part holds; of vectors the one that says where they are, of the bytes of blobs the one that
+/// names them.
 pub(super) fn table(part: Part) -> Table {
     match part {
         Part::Namespaces => Table::Namespaces,
@@ -82,7 +83,7 @@ pub(super) fn table(part: Part) -> Table {
         Part::Texts => Table::Texts,
         Part::Outlines => Table::Outlines,
         Part::Chunks => Table::Chunks,
-        Part::Vectors => Table::VectorBlocks,
+        Part::Vectors => Table::VectorPlaces,
         Part::Changes => Table::Changes,
         Part::Blobs | Part::BlobBytes => Table::Blobs,
         Part::Records => Table::Records,

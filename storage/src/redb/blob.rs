@@ -3,6 +3,8 @@
 //! An upload's pieces are written as they come, without a sync. What makes them a blob is one durable transaction
 //! at the end; without it the upload is listed as unfinished and its pieces are removed by the next open.
 
+mod restoring;
+
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ use crate::error::Error;
 use crate::id::{BlobHash, Hash, Scope};
 use crate::keys;
 use crate::store::{BlobReader, BlobWriter};
+
+pub(super) use restoring::Restoring;
 
 /// Bytes of every piece but a blob's last. With its key and headers a piece just fits redb's page of 1 MiB; one of
 /// a full MiB would take a page of two.
@@ -139,76 +143,6 @@ impl StoredBlob {
     /// How many pieces it has.
     fn pieces(self) -> u64 {
         self.size.div_ceil(u64::from(self.piece_bytes.max(1)))
-    }
-}
-
-/// Puts the blobs of a backup into a new file, inside the one transaction that fills it.
-pub(super) struct Restoring<'txn> {
-    transaction: &'txn WriteTransaction,
-    /// The blob whose pieces come.
-    current: Option<Upload>,
-}
-
-struct Upload {
-    key: Vec<u8>,
-    upload: u64,
-    hasher: Sha256,
-    size: u64,
-    pieces: u64,
-    buffer: Vec<u8>,
-}
-
-impl<'txn> Restoring<'txn> {
-    pub(super) fn new(transaction: &'txn WriteTransaction) -> Self {
-        Self { transaction, current: None }
-    }
-
-    /// Takes the next bytes of the blob under `key`.
-    pub(super) fn piece(&mut self, key: &[u8], mut bytes: &[u8]) -> Result<(), Error> {
-        if self.current.as_ref().is_none_or(|current| current.key != key) {
-            self.finish()?;
-            let upload = begin_upload(self.transaction)?;
-            let (key, hasher, buffer) = (key.to_vec(), Sha256::new(), Vec::new());
-            self.current = Some(Upload { key, upload, hasher, size: 0, pieces: 0, buffer });
-        }
-        let current = self.current.as_mut().expect("it was set above");
-        current.hasher.update(bytes);
-        current.size += bytes.len() as u64;
-        while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(PIECE_BYTES as usize - current.buffer.len()));
-            current.buffer.extend_from_slice(now);
-            bytes = later;
-            if current.buffer.len() == PIECE_BYTES as usize {
-                current.flush(self.transaction)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends the blob whose pieces came last.
-    pub(super) fn finish(&mut self) -> Result<(), Error> {
-        let Some(mut current) = self.current.take() else { return Ok(()) };
-        if !current.buffer.is_empty() {
-            current.flush(self.transaction)?;
-        }
-        let hash = Hash(current.hasher.finalize().into());
-        if !current.key.ends_with(&hash.0) {
-            return Err(damaged(&keys::printable(&current.key), "the blob's bytes do not hash to its name"));
-        }
-        let stored = StoredBlob { upload: current.upload, size: current.size, piece_bytes: PIECE_BYTES };
-        let value = codec::encode(&current.key, &stored)?;
-        let mut blobs = self.transaction.open_table(BLOBS).map_err(failed)?;
-        blobs.insert(current.key.as_slice(), value.as_slice()).map_err(failed)?;
-        end_upload(self.transaction, current.upload)
-    }
-}
-
-impl Upload {
-    fn flush(&mut self, transaction: &WriteTransaction) -> Result<(), Error> {
-        self.buffer = put_piece(transaction, self.upload, self.pieces, std::mem::take(&mut self.buffer))?;
-        self.buffer.clear();
-        self.pieces += 1;
-        Ok(())
     }
 }
 

@@ -266,7 +266,8 @@ fn dangling(row: &[u8]) -> Error {
     }
 }
 
-fn misplaced(place: &[u8]) -> Error {
+/// A vector is not where its place says.
+pub(super) fn misplaced(place: &[u8]) -> Error {
     Error::Corrupt {
         what: "vector place",
         key: keys::printable(place),

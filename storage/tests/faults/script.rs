@@ -128,7 +128,7 @@ impl Done {
                     running.into_iter().map(|thread| thread.join().expect("no panic")).collect()
                 });
                 self.group = Some(results.iter().map(told).collect());
-                results.into_iter().map(|result| result.map(|_| ())).collect()
+                results.into_iter().try_for_each(|result| result.map(|_| ()))
             }
         }
     }
@@ -161,11 +161,11 @@ impl Done {
     }
 
     /// Panics unless the store shows exactly what its callers were told, with what nobody knows whole or absent.
-    pub fn check(&self, store: &RedbStore, place: &str) {
+    pub fn check(&self, store: &RedbStore, place: &str, deep: bool) {
         let model = self.expected(store, place);
         assert!(whole(store) == whole(&model), "{place}: the store shows other things than were acknowledged");
         let mut faults = Vec::new();
-        store.verify(true, &mut |fault| faults.push(fault)).expect("it is verified");
+        store.verify(deep, &mut |fault| faults.push(fault)).expect("it is verified");
         assert_eq!(faults, Vec::<String>::new(), "{place}");
     }
 
