@@ -3,13 +3,15 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
+use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::timeout;
 
 use crate::config::HttpLimits;
@@ -149,11 +151,17 @@ impl Pool {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let place = self.enter(name).await?;
-        blocking(move || {
+        let work = move || {
             let _place = place;
             work()
-        })
-        .await
+        };
+        if Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread {
+            return blocking(work).await;
+        }
+        // On this thread, which gives what else it had to do to another: handing the call over and its answer back
+        // would cost two wake-ups, more than most calls take.
+        block_in_place(|| catch_unwind(AssertUnwindSafe(work)))
+            .map_err(|panic| Error::internal(format!("panicked: {}", panic_words(&*panic))))
     }
 
     /// Runs what has to be done before it is known whose call it is, such as to decode a large body.
