@@ -151,7 +151,8 @@ fn wipe(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Visits each version that a change after `since` touched, once, as the snapshot has it.
+/// Visits each version that a change after `since` touched, once, as the snapshot has it, in order of id: of versions with
+/// the same chunks the one that may be live comes last.
 pub(crate) fn replay(
     scope: &Scope,
     snapshot: &dyn Snapshot,
