@@ -68,10 +68,11 @@ impl Drop for Stay {
 
 /// The right to run now; dropping it lets the next one in.
 pub struct Place {
-    _worker: OwnedSemaphorePermit,
     _running: OwnedSemaphorePermit,
-    _admitted: (OwnedSemaphorePermit, OwnedSemaphorePermit),
     _stay: Stay,
+    _admitted: (OwnedSemaphorePermit, OwnedSemaphorePermit),
+    // Given back last, so that a pool in which nothing runs has forgotten all that ran.
+    _worker: OwnedSemaphorePermit,
 }
 
 impl Pool {
@@ -299,6 +300,36 @@ mod tests {
             pool.idle().await;
             assert_eq!(pool.load(), Load::default());
         });
+    }
+
+    #[test]
+    fn work_on_the_thread_that_carries_connections_runs_to_its_end_too() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime starts");
+        let pool = Arc::new(pool(1, 0));
+        let (begun, has_begun) = mpsc::channel();
+        let (begin, may_go_on) = mpsc::channel::<()>();
+        let (done, is_done) = mpsc::channel();
+        let of_call = Arc::clone(&pool);
+        let call = runtime.spawn(async move {
+            let work = move || {
+                begun.send(()).expect("the test waits");
+                may_go_on.recv().expect("the test lets it go on");
+                done.send(()).expect("the test waits");
+            };
+            of_call.run("a", work).await
+        });
+        has_begun.recv().expect("it begins");
+        call.abort();
+        assert_eq!(pool.load(), Load { running: 1, namespaces: 1, ..Load::default() });
+        let refused = runtime.block_on(pool.run("a", || ())).expect_err("the only worker is taken");
+        assert_eq!(refused.code, Code::Overloaded);
+        begin.send(()).expect("the work still waits");
+        is_done.recv().expect("it ran to its end");
+        runtime.block_on(pool.idle());
+        let error = runtime.block_on(pool.run("a", || panic!("on purpose"))).expect_err("it panicked");
+        assert_eq!(error.code, Code::Internal);
+        assert_eq!(pool.load(), Load { refused_total: 1, ..Load::default() });
     }
 
     #[test]
