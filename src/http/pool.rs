@@ -307,24 +307,24 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime starts");
         let pool = Arc::new(pool(1, 0));
-        let (begun, has_begun) = mpsc::channel();
-        let (begin, may_go_on) = mpsc::channel::<()>();
+        let (starting, has_started) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
         let (done, is_done) = mpsc::channel();
         let of_call = Arc::clone(&pool);
         let call = runtime.spawn(async move {
             let work = move || {
-                begun.send(()).expect("the test waits");
+                starting.send(()).expect("the test waits");
                 may_go_on.recv().expect("the test lets it go on");
                 done.send(()).expect("the test waits");
             };
             of_call.run("a", work).await
         });
-        has_begun.recv().expect("it begins");
+        has_started.recv().expect("it begins");
         call.abort();
         assert_eq!(pool.load(), Load { running: 1, namespaces: 1, ..Load::default() });
         let refused = runtime.block_on(pool.run("a", || ())).expect_err("the only worker is taken");
         assert_eq!(refused.code, Code::Overloaded);
-        begin.send(()).expect("the work still waits");
+        go_on.send(()).expect("the work still waits");
         is_done.recv().expect("it ran to its end");
         runtime.block_on(pool.idle());
         let error = runtime.block_on(pool.run("a", || panic!("on purpose"))).expect_err("it panicked");
