@@ -196,7 +196,9 @@ impl Snapshot for RedbSnapshot {
     fn versions_with_content(&self, scope: &Scope, content: &Hash) -> Result<Vec<VersionId>, Error> {
         let prefix = keys::hash(scope, content);
         let page = self.tables.page(Table::Content, &prefix, None, usize::MAX, |key, _| {
-            keys::number(key).map(VersionId).ok_or_else(|| dangling(key))
+            // The row bears no checksum; what it names does.
+            let version = self.indexed(scope, keys::number(key).map(VersionId), key)?;
+            if version.is_live() && version.content_hash == *content { Ok(version.id) } else { Err(dangling(key)) }
         })?;
         Ok(page.items)
     }
@@ -205,7 +207,8 @@ impl Snapshot for RedbSnapshot {
         // Only live versions have rows, and a source address has one live version at most: two rows settle it.
         let own = self.head(scope, source_uri)?.map(|head| head.version);
         let rows = self.tables.page(Table::ChunkContent, &keys::hash(scope, content), None, 2, |key, _| {
-            Ok(keys::number(key).map(VersionId))
+            let version = self.indexed(scope, keys::number(key).map(VersionId), key)?;
+            if version.is_live() { Ok(Some(version.id)) } else { Err(dangling(key)) }
         })?;
         Ok(rows.items.iter().any(|version| *version != own))
     }
