@@ -51,13 +51,8 @@ impl Analysis {
     }
 
     /// How many chunks it is of.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.chunks.len()
-    }
-
-    /// Whether it is of none.
-    pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
     }
 
     /// The terms of the chunk `at` and how often it holds them, by their numbers here.

@@ -38,7 +38,7 @@ pub struct RedbOptions {
     /// Memory for caching pages of the blob file, in bytes. Default: 16 MiB.
     pub blob_cache_bytes: usize,
     /// From this size of the main file on, a commit also writes what spares a walk over the whole file after a crash,
-    /// which takes a second sync. Default: 1 GiB, which are walked in about a second. Other backends than
+    /// which takes a second sync. Default: 1 GiB; 285 MB were walked in 0.6 s. Other backends than
     /// files count as empty.
     pub quick_repair_from_bytes: u64,
     /// How long storage that failed is left alone before it is opened for writing once more. Default: 1 s.
