@@ -73,7 +73,7 @@ fn what_a_crash_left_of_making_a_folder_is_made_anew() {
 
 fn copy(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().expect("a temporary folder");
-    for file in ["loom.redb", "blobs.redb"] {
+    for file in ["loom.redb", "loom.wal", "blobs.redb"] {
         fs::copy(from.join(file), to.path().join(file)).expect("it is copied");
     }
     to

@@ -49,7 +49,8 @@ fn state(engine: &Engine) -> Value {
 
 fn engine(disk: &Disk, folder: &std::path::Path) -> Engine {
     let options = RedbOptions { retry_after: Duration::ZERO, cache_bytes: 4 << 20, ..RedbOptions::default() };
-    let store = RedbStore::open_with_backends(folder, &options, disk.opener(0), disk.opener(1)).unwrap();
+    let [main, wal, blobs] = [0, 1, 2].map(|file| disk.opener(file));
+    let store = RedbStore::open_with_backends(folder, &options, main, wal, blobs).unwrap();
     Engine::open_over(Arc::new(store), folder, Config::default()).unwrap()
 }
 

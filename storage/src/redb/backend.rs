@@ -28,12 +28,21 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// A file of a folder, which must be there and not be empty: redb would make an empty one anew.
+    /// A redb file of a folder, which must be there and not be empty: redb would make an empty one anew.
     pub(super) fn file(path: PathBuf) -> Self {
+        Self::of_path(path, false)
+    }
+
+    /// Another file of a folder, which must be there.
+    pub(super) fn plain(path: PathBuf) -> Self {
+        Self::of_path(path, true)
+    }
+
+    fn of_path(path: PathBuf, may_be_empty: bool) -> Self {
         let of = path.clone();
         let open = move |access| {
             let file = OpenOptions::new().read(true).write(access == Access::Write).open(&of)?;
-            if file.metadata()?.len() == 0 {
+            if !may_be_empty && file.metadata()?.len() == 0 {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is empty"));
             }
             Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?) as Box<dyn StorageBackend>)
@@ -62,6 +71,11 @@ impl Source {
     /// Opens the storage for writing; `failed` is set when anything of it fails.
     pub(super) fn watched(&self, failed: &Arc<AtomicBool>) -> io::Result<Watched> {
         Ok(Watched { storage: (self.open)(Access::Write)?, failed: Arc::clone(failed) })
+    }
+
+    /// Opens the storage to be read.
+    pub(super) fn read_only(&self) -> io::Result<Watched> {
+        Ok(Watched { storage: (self.open)(Access::Read)?, failed: Arc::default() })
     }
 
     /// Has what the system caches of a file read anew: after a sync that failed it may be what never reached the disk.

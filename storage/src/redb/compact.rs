@@ -22,8 +22,8 @@ pub(super) fn run(inner: &Inner) -> Result<Compacted, Error> {
 
 fn bytes(inner: &Inner) -> Result<u64, Error> {
     let len = |file: &super::file::RedbFile| file.source().len();
-    let both = len(&inner.main).and_then(|main| Ok(main + len(&inner.blobs.file)?));
-    both.map_err(|error| Error::from_io(&error, "looking for the size of the files"))
+    let all = len(&inner.main).and_then(|main| Ok(main + inner.wal.len()? + len(&inner.blobs.file)?));
+    all.map_err(|error| Error::from_io(&error, "looking for the size of the files"))
 }
 
 /// Removes the blobs that no commit names, while no commit can come to name one.

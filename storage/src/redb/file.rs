@@ -32,8 +32,16 @@ pub(super) struct Settings {
     pub(super) retry_after: Duration,
 }
 
-/// What is done with a file each time after it was opened for writing.
-pub(super) type Mend = fn(&Database) -> Result<(), Error>;
+/// What a file was opened for.
+pub(super) enum Access<'a> {
+    /// The flag is set when storage that belongs to the file fails.
+    Write(&'a Arc<AtomicBool>),
+    /// To be read alone; what is written to it stays in memory.
+    Read,
+}
+
+/// What is done with a file each time after it was opened.
+pub(super) type Mend = Box<dyn Fn(&Database, &Access<'_>) -> Result<(), Error> + Send + Sync>;
 
 /// An open file; closing it does not panic either.
 pub(super) struct RedbFile {
@@ -82,6 +90,12 @@ impl Writing<'_> {
         self.transaction.commit().map_err(failed)
     }
 
+    /// Makes it visible alone; the next commit that is durable takes it along.
+    pub(super) fn commit_in_memory(mut self) -> Result<(), Error> {
+        self.transaction.set_durability(Durability::None).map_err(failed)?;
+        self.commit()
+    }
+
     pub(super) fn abort(self) -> Result<(), Error> {
         self.transaction.abort().map_err(failed)
     }
@@ -92,7 +106,7 @@ impl RedbFile {
     pub(super) fn open(source: Source, folder: &Path, settings: Settings, mend: Mend) -> Result<Self, Error> {
         let Settings { cache_bytes, retry_after } = settings;
         let failed = Arc::default();
-        let database = for_writing(&source, folder, cache_bytes, mend, &failed)?;
+        let database = for_writing(&source, folder, cache_bytes, &mend, &failed)?;
         let current = Current { database: Some(database), takes_writes: true, failed, generation: 0, retry_at: None };
         let folder = folder.to_path_buf();
         Ok(Self {
@@ -169,7 +183,7 @@ impl RedbFile {
         current.generation += 1;
         self.source.forget_cached();
         current.failed = Arc::default();
-        let opened = for_writing(&self.source, &self.folder, self.cache_bytes, self.mend, &current.failed);
+        let opened = for_writing(&self.source, &self.folder, self.cache_bytes, &self.mend, &current.failed);
         current.takes_writes = opened.is_ok();
         current.retry_at = (!current.takes_writes).then(|| Instant::now() + self.retry_after);
         current.database = match opened {
@@ -177,7 +191,7 @@ impl RedbFile {
             Err(error) => {
                 tracing::error!(%error, "a file that failed cannot be written to yet; it is only read");
                 current.failed = Arc::default();
-                let opened = for_reading(&self.source, self.cache_bytes, &current.failed);
+                let opened = self.for_reading(&current.failed);
                 opened.inspect_err(|error| tracing::error!(%error, "a file that failed cannot be read either")).ok()
             }
         };
@@ -206,11 +220,19 @@ impl RedbFile {
         }
     }
 
+    fn for_reading(&self, failed: &Arc<AtomicBool>) -> Result<Database, Error> {
+        guarded(|| {
+            let database = untouched(&self.source, self.cache_bytes, failed)?;
+            (self.mend)(&database, &Access::Read)?;
+            Ok(database)
+        })
+    }
+
     /// Reads every page from the storage and compares it with its checksum, while nobody writes. What is read from the
     /// file otherwise is not compared, except after a crash.
     pub(super) fn check_pages(&self, look: impl FnOnce(&Database) -> Result<(), Error>) -> Result<(), Error> {
         let _turn = self.turn.lock();
-        let mut database = for_reading(&self.source, self.cache_bytes, &Arc::default())?;
+        let mut database = untouched(&self.source, self.cache_bytes, &Arc::default())?;
         if !database.check_integrity().map_err(failed)? {
             return Err(Error::Corrupt {
                 what: "page",
@@ -218,31 +240,39 @@ impl RedbFile {
                 detail: "the file is not as it was written".into(),
             });
         }
+        (self.mend)(&database, &Access::Read)?;
         look(&database)
+    }
+}
+
+impl RedbFile {
+    /// Closes the file; answers whether every commit is durable in it.
+    pub(super) fn close(&mut self) -> bool {
+        let current = self.current.get_mut();
+        let sound = current.is_sound();
+        close(current.database.take()) && sound
     }
 }
 
 impl Drop for RedbFile {
     fn drop(&mut self) {
-        close(self.current.get_mut().database.take());
+        self.close();
     }
 }
 
-fn close(database: Option<Database>) {
-    let closed = guarded(|| {
-        drop(database);
-        Ok(())
-    });
-    if let Err(error) = closed {
-        tracing::error!(%error, "a file was not closed cleanly; the next open repairs it");
-    }
+/// Closes a file; answers whether that went well.
+fn close(database: Option<Database>) -> bool {
+    let closed = guarded(|| database.map_or(Ok(()), |database| database.close().map_err(failed)));
+    closed
+        .inspect_err(|error| tracing::error!(%error, "a file was not closed cleanly; the next open repairs it"))
+        .is_ok()
 }
 
 fn for_writing(
     source: &Source,
     folder: &Path,
     cache_bytes: usize,
-    mend: Mend,
+    mend: &Mend,
     failed: &Arc<AtomicBool>,
 ) -> Result<Database, Error> {
     guarded(|| {
@@ -254,16 +284,14 @@ fn for_writing(
                 super::failed(error)
             }
         })?;
-        mend(&database)?;
+        mend(&database, &Access::Write(failed))?;
         Ok(database)
     })
 }
 
-fn for_reading(source: &Source, cache_bytes: usize, failed: &Arc<AtomicBool>) -> Result<Database, Error> {
-    guarded(|| {
-        let storage = source.untouched(failed).map_err(|error| unopened(&error, source))?;
-        database(storage, cache_bytes).map_err(super::failed)
-    })
+fn untouched(source: &Source, cache_bytes: usize, failed: &Arc<AtomicBool>) -> Result<Database, Error> {
+    let storage = source.untouched(failed).map_err(|error| unopened(&error, source))?;
+    database(storage, cache_bytes).map_err(super::failed)
 }
 
 fn database(storage: impl StorageBackend, cache_bytes: usize) -> Result<Database, DatabaseError> {

@@ -1,4 +1,4 @@
-//! The default backend: one folder, two redb files, no service.
+//! The default backend: one folder, two redb files and a write-ahead log, no service.
 
 mod backend;
 mod backup;
@@ -15,6 +15,7 @@ mod snapshot;
 mod tables;
 mod upgrade;
 mod verify;
+mod wal;
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -41,6 +42,9 @@ pub struct RedbOptions {
     /// which takes a second sync. Default: 1 GiB; 285 MB were walked in 0.6 s. Other backends than
     /// files count as empty.
     pub quick_repair_from_bytes: u64,
+    /// How large the write-ahead log of small commits grows before a commit makes the main file durable, in bytes; 0:
+    /// every commit does. Default: 4 MiB.
+    pub wal_bytes: u64,
     /// How long storage that failed is left alone before it is opened for writing once more. Default: 1 s.
     pub retry_after: Duration,
     /// The program's name, shown to whoever finds the folder in use.
@@ -53,6 +57,7 @@ impl Default for RedbOptions {
             cache_bytes: 128 << 20,
             blob_cache_bytes: 16 << 20,
             quick_repair_from_bytes: 1 << 30,
+            wal_bytes: 4 << 20,
             retry_after: Duration::from_secs(1),
             program: "loom".into(),
         }
@@ -68,12 +73,21 @@ pub struct RedbStore {
 
 struct Inner {
     main: file::RedbFile,
+    wal: Arc<wal::Wal>,
     /// From this size of the main file on, a commit also writes what spares a walk over it after a crash.
     quick_repair_from_bytes: u64,
     queue: commit::Queue,
     blobs: Arc<blob::BlobFile>,
     // Last, so that the folder is let go only after the files are closed.
     lock: Arc<lock::FolderLock>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.main.close() {
+            self.wal.empty();
+        }
+    }
 }
 
 impl RedbStore {
@@ -85,16 +99,21 @@ impl RedbStore {
         file::guarded(|| open::folder(folder, options))
     }
 
-    /// Opens a store over two backends (main file and blob file) in place of the folder's own files; the folder
-    /// still holds the lock. Each is asked for again after it failed, and must then show what was made durable.
-    pub fn open_with_backends<M: StorageBackend, B: StorageBackend>(
+    /// Opens a store over three backends (main file, write-ahead log and blob file) in place of the folder's own files;
+    /// the folder still holds the lock. Each is asked for again after it failed, and must then show what was made durable.
+    pub fn open_with_backends<M: StorageBackend, W: StorageBackend, B: StorageBackend>(
         folder: &Path,
         options: &RedbOptions,
         main: impl Fn() -> io::Result<M> + Send + Sync + 'static,
+        wal: impl Fn() -> io::Result<W> + Send + Sync + 'static,
         blobs: impl Fn() -> io::Result<B> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
-        let (main, blobs) = (backend::Source::of(main), backend::Source::of(blobs));
-        file::guarded(|| open::backends(folder, options, main, blobs))
+        let sources = open::Sources {
+            main: backend::Source::of(main),
+            wal: backend::Source::of(wal),
+            blobs: backend::Source::of(blobs),
+        };
+        file::guarded(|| open::backends(folder, options, sources))
     }
 
     /// Makes the store in `folder`, which is made when it is missing, from a backup.

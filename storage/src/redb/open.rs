@@ -1,4 +1,4 @@
-//! Opening a folder: the lock, the two files, the format version and the upgrades to it.
+//! Opening a folder: the lock, the files, the format version and the upgrades to it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,11 @@ use redb::{Database, Durability, ReadableTable, WriteTransaction};
 use super::backend::Source;
 use super::blob::{self, BlobFile};
 use super::commit::{Queue, no_seq};
-use super::file::{RedbFile, Settings};
+use super::file::{Access, Mend, RedbFile, Settings};
 use super::lock::FolderLock;
 use super::tables::{Definition, ReadTables, Table};
 use super::upgrade;
+use super::wal::{self, Wal};
 use super::{Inner, RedbOptions, RedbStore, failed};
 use crate::codec;
 use crate::error::Error;
@@ -20,11 +21,12 @@ use crate::id::Seq;
 
 pub(super) const MAIN_FILE: &str = "loom.redb";
 pub(super) const BLOB_FILE: &str = "blobs.redb";
+pub(super) const WAL_FILE: &str = "loom.wal";
 
 /// The format version that this build writes.
-const NEWEST: u32 = 2;
+const NEWEST: u32 = 3;
 /// The upgrades: the first leads from version [`OLDEST`] to the next, and so on up to [`NEWEST`].
-const UPGRADES: &[Upgrade] = &[upgrade::vectors_into_blocks];
+const UPGRADES: &[Upgrade] = &[upgrade::vectors_into_blocks, upgrade::mark_for_the_log];
 const OLDEST: u32 = 1;
 const _: () = assert!(OLDEST as usize + UPGRADES.len() == NEWEST as usize, "an upgrade for each older version");
 
@@ -40,17 +42,31 @@ pub(super) fn folder(folder: &Path, options: &RedbOptions) -> Result<RedbStore, 
     let lock = take(folder, options)?;
     create_missing(folder, MAIN_FILE, prepare_main)?;
     create_missing(folder, BLOB_FILE, prepare_blobs)?;
-    files(folder, options, lock, [folder.join(MAIN_FILE), folder.join(BLOB_FILE)])
+    let sources = Sources::files([MAIN_FILE, WAL_FILE, BLOB_FILE].map(|name| folder.join(name)))?;
+    store(folder, options, lock, sources)
 }
 
-/// Opens a main file and a blob file of the folder.
-pub(super) fn files(
-    folder: &Path,
-    options: &RedbOptions,
-    lock: Arc<FolderLock>,
-    [main, blobs]: [PathBuf; 2],
-) -> Result<RedbStore, Error> {
-    store(folder, options, lock, Source::file(main), Source::file(blobs))
+/// What the files of a store are on.
+pub(super) struct Sources {
+    pub(super) main: Source,
+    pub(super) wal: Source,
+    pub(super) blobs: Source,
+}
+
+impl Sources {
+    /// Files; the log is made when it is missing.
+    pub(super) fn files([main, wal, blobs]: [PathBuf; 3]) -> Result<Self, Error> {
+        make_wal(&wal)?;
+        Ok(Self { main: Source::file(main), wal: Source::plain(wal), blobs: Source::file(blobs) })
+    }
+}
+
+fn make_wal(path: &Path) -> Result<(), Error> {
+    if exists(path)? {
+        return Ok(());
+    }
+    File::create_new(path).map_err(|error| Error::from_io(&error, &format!("making {}", path.display())))?;
+    path.parent().map_or(Ok(()), sync_folder)
 }
 
 /// Makes a file under another name and renames it once it is whole: redb refuses a file that a crash left half made.
@@ -97,8 +113,8 @@ pub(super) fn exists(path: &Path) -> Result<bool, Error> {
     path.try_exists().map_err(|error| Error::from_io(&error, &format!("looking for {}", path.display())))
 }
 
-pub(super) fn backends(folder: &Path, options: &RedbOptions, main: Source, blobs: Source) -> Result<RedbStore, Error> {
-    store(folder, options, take(folder, options)?, main, blobs)
+pub(super) fn backends(folder: &Path, options: &RedbOptions, sources: Sources) -> Result<RedbStore, Error> {
+    store(folder, options, take(folder, options)?, sources)
 }
 
 pub(super) fn take(folder: &Path, options: &RedbOptions) -> Result<Arc<FolderLock>, Error> {
@@ -106,21 +122,41 @@ pub(super) fn take(folder: &Path, options: &RedbOptions) -> Result<Arc<FolderLoc
     FolderLock::take(folder, &options.program).map(Arc::new)
 }
 
-fn store(
+/// Opens the files of a store.
+pub(super) fn store(
     folder: &Path,
     options: &RedbOptions,
     lock: Arc<FolderLock>,
-    main: Source,
-    blobs: Source,
+    sources: Sources,
 ) -> Result<RedbStore, Error> {
-    let main = RedbFile::open(main, folder, settings(options.cache_bytes, options), prepare_main)?;
-    let blobs = RedbFile::open(blobs, folder, settings(options.blob_cache_bytes, options), |database| {
-        prepare_blobs(database)?;
-        blob::remove_unfinished(database)
-    })?;
+    let (main, wal) = main(folder, options, sources.main, sources.wal)?;
+    let mend: Mend = Box::new(|database, access| match access {
+        Access::Read => Ok(()),
+        Access::Write(_) => {
+            prepare_blobs(database)?;
+            blob::remove_unfinished(database)
+        }
+    });
+    let blobs = RedbFile::open(sources.blobs, folder, settings(options.blob_cache_bytes, options), mend)?;
     let blobs = Arc::new(BlobFile::new(blobs)?);
     let quick_repair_from_bytes = options.quick_repair_from_bytes;
-    Ok(RedbStore { inner: Arc::new(Inner { main, quick_repair_from_bytes, queue: Queue::default(), blobs, lock }) })
+    Ok(RedbStore {
+        inner: Arc::new(Inner { main, wal, quick_repair_from_bytes, queue: Queue::default(), blobs, lock }),
+    })
+}
+
+/// Opens the main file, up to the last commit in its log.
+fn main(folder: &Path, options: &RedbOptions, main: Source, wal: Source) -> Result<(RedbFile, Arc<Wal>), Error> {
+    let wal = Arc::new(Wal::new(wal, options.wal_bytes));
+    let log = Arc::clone(&wal);
+    let mend: Mend = Box::new(move |database, access| {
+        if let Access::Write(_) = access {
+            prepare_main(database)?;
+        }
+        log.recover(database, access)
+    });
+    let main = RedbFile::open(main, folder, settings(options.cache_bytes, options), mend)?;
+    Ok((main, wal))
 }
 
 fn settings(cache_bytes: usize, options: &RedbOptions) -> Settings {
@@ -133,7 +169,9 @@ pub(super) fn last_commit(folder: &Path, options: &RedbOptions) -> Result<Option
     if !exists(&path)? {
         return Ok(None);
     }
-    let main = RedbFile::open(Source::file(path), folder, settings(options.cache_bytes, options), prepare_main)?;
+    let wal = folder.join(WAL_FILE);
+    make_wal(&wal)?;
+    let (main, _) = main(folder, options, Source::file(path), Source::plain(wal))?;
     let tables = ReadTables::new(main.begin_read()?);
     tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq).map(Some)
 }
@@ -160,7 +198,8 @@ pub(super) fn prepare_main(database: &Database) -> Result<(), Error> {
     prepare(database, &Table::ALL.map(Table::definition), &|transaction| {
         let mut meta = transaction.open_table(Table::Meta.definition()).map_err(failed)?;
         meta.insert(SEQ_KEY, codec::encode(SEQ_KEY, &Seq(0))?.as_slice()).map_err(failed)?;
-        Ok(())
+        drop(meta);
+        wal::mark(transaction)
     })
 }
 

@@ -1,6 +1,7 @@
 //! Making a store from a backup: under other names, checked, and only then given the names of a store's files.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use redb::Database;
 use super::backup::{check, table};
 use super::blob::Restoring;
 use super::gather::Gathering;
-use super::open::{self, BLOB_FILE, MAIN_FILE, SEQ_KEY, begin_durable};
+use super::open::{self, BLOB_FILE, MAIN_FILE, SEQ_KEY, Sources, WAL_FILE, begin_durable};
 use super::plan::{content_rows, served_rows, timeline_key};
 use super::tables::{Table, WriteTables};
 use super::{RedbOptions, failed, verify};
@@ -36,8 +37,9 @@ pub(super) fn run(
     let summary = fill(&main, &blobs, from)?;
     main.close().map_err(failed)?;
     blobs.close().map_err(failed)?;
-    let names = [MAIN_FILE, BLOB_FILE].map(|name| open::fresh_name(folder, name));
-    let store = open::files(folder, options, lock.clone(), names)?;
+    let names = [MAIN_FILE, WAL_FILE, BLOB_FILE].map(|name| open::fresh_name(folder, name));
+    let fresh_wal = names[1].clone();
+    let store = open::store(folder, options, lock.clone(), Sources::files(names)?)?;
     let mut fault = None;
     verify::run(&store.inner, false, &mut |found| {
         fault.get_or_insert(found);
@@ -46,6 +48,9 @@ pub(super) fn run(
         return Err(damaged("its records", fault));
     }
     drop(store);
+    // Closing has made it superfluous, and a log of the store before bears another mark.
+    fs::remove_file(&fresh_wal)
+        .map_err(|error| Error::from_io(&error, &format!("removing {}", fresh_wal.display())))?;
     ready(folder)?;
     // The blobs first: a store without the bytes that it names would look whole.
     open::publish(folder, BLOB_FILE)?;

@@ -4,7 +4,8 @@ use redb::{ReadableTable, WriteTransaction};
 
 use super::failed;
 use super::gather::Gathering;
-use super::tables::{Definition, WriteTables};
+use super::tables::{Definition, Table, WriteTables};
+use super::wal;
 use crate::codec::{self, Vector};
 use crate::error::Error;
 
@@ -13,8 +14,7 @@ const VECTORS: Definition = Definition::new("vectors");
 
 /// From 1 to 2: the vectors of a model share rows that fill their pages, found by a row for each.
 pub(super) fn vectors_into_blocks(transaction: &WriteTransaction) -> Result<(), Error> {
-    let is_main = transaction.list_tables().map_err(failed)?.any(|table| redb::TableHandle::name(&table) == "vectors");
-    if !is_main {
+    if !has_table(transaction, "vectors")? {
         return Ok(());
     }
     {
@@ -33,12 +33,20 @@ pub(super) fn vectors_into_blocks(transaction: &WriteTransaction) -> Result<(), 
     Ok(())
 }
 
+/// From 2 to 3: small commits go to a write-ahead log, whose records bear the main file's mark.
+pub(super) fn mark_for_the_log(transaction: &WriteTransaction) -> Result<(), Error> {
+    if has_table(transaction, Table::Namespaces.name())? { wal::mark(transaction) } else { Ok(()) }
+}
+
+fn has_table(transaction: &WriteTransaction, name: &str) -> Result<bool, Error> {
+    Ok(transaction.list_tables().map_err(failed)?.any(|table| redb::TableHandle::name(&table) == name))
+}
+
 #[cfg(test)]
 mod tests {
     use redb::{Database, ReadableDatabase as _};
 
     use super::*;
-    use crate::redb::tables::Table;
     use crate::{Hash, RedbOptions, RedbStore, Scope, Store as _, keys};
 
     #[test]

@@ -92,10 +92,10 @@ struct Plan {
     fired: bool,
 }
 
-/// What both files of a store are on.
+/// What the files of a store are on.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    files: [Arc<Mutex<File>>; 2],
+    files: [Arc<Mutex<File>>; 3],
     plan: Arc<Mutex<Plan>>,
 }
 
@@ -123,10 +123,10 @@ impl Disk {
     /// What another machine finds on it.
     pub fn after_power_loss(&self, lost: Lost) -> Self {
         let file = |file: &Arc<Mutex<File>>| Arc::new(Mutex::new(file.lock().after_power_loss(lost)));
-        Self { files: [file(&self.files[0]), file(&self.files[1])], plan: Arc::default() }
+        Self { files: self.files.each_ref().map(file), plan: Arc::default() }
     }
 
-    /// What opens the main file (0) or the blob file (1).
+    /// What opens the main file (0), the write-ahead log (1) or the blob file (2).
     pub fn opener(&self, index: usize) -> impl Fn() -> Result<Backend, IoError> + Send + Sync + 'static {
         let (file, plan) = (Arc::clone(&self.files[index]), Arc::clone(&self.plan));
         move || Ok(Backend { file: Arc::clone(&file), plan: Arc::clone(&plan) })

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use disk::{At, Disk, Fault, Lost};
 use loom_storage::{Error, Store as _};
-use script::{Done, Machine, Step, is_clear_of_a_full_disk, script};
+use script::{Commits, Done, Machine, Step, is_clear_of_a_full_disk, script};
 
 /// More operations than the script needs.
 const OPERATIONS_MAX: u64 = 10_000;
@@ -44,7 +44,7 @@ impl Table {
 /// A disk with an empty store, made before anything went wrong.
 fn made() -> Disk {
     let machine = Machine::on(Disk::new());
-    drop(machine.open(true).expect("it opens"));
+    drop(machine.open(Commits::Logged).expect("it opens"));
     machine.disk.after_power_loss(Lost::Nothing)
 }
 
@@ -59,11 +59,11 @@ fn at_every_operation(mut round: impl FnMut(&Machine, At) -> bool) {
 }
 
 /// The disk goes wrong for good in a step: the process ends or is killed there, and the power may go too.
-fn it_ends_there(title: &str, fault: Fault, quick_repair: bool) {
+fn it_ends_there(fault: Fault, commits: Commits) {
     let mut table = Table::default();
     let steps = script();
     at_every_operation(|machine, at| {
-        let store = machine.open(quick_repair).expect("it opens");
+        let store = machine.open(commits).expect("it opens");
         machine.disk.break_at(fault, at);
         let mut done = Done::default();
         let mut reached = steps.len();
@@ -84,21 +84,21 @@ fn it_ends_there(title: &str, fault: Fault, quick_repair: bool) {
         for lost in [Lost::Nothing, Lost::Everything, Lost::EveryOther] {
             let place = format!("{fault:?} at {at:?} in step {reached}, {lost:?} lost");
             let after = Machine::on(machine.disk.after_power_loss(lost));
-            let store = after.open(quick_repair).unwrap_or_else(|error| panic!("{place}: {error}"));
+            let store = after.open(commits).unwrap_or_else(|error| panic!("{place}: {error}"));
             // The harshest loss stands for the others where every page is read.
             done.check(&store, &place, matches!(lost, Lost::EveryOther));
         }
         true
     });
-    table.print(title);
+    table.print(&format!("{fault:?}, {commits:?}"));
 }
 
 /// The disk recovers: the same store answers reads meanwhile, and goes on afterwards as if nothing had been.
-fn it_goes_on(title: &str, fault: Fault) {
+fn it_goes_on(fault: Fault, commits: Commits) {
     let mut table = Table::default();
     let steps = script();
     at_every_operation(|machine, at| {
-        let store = machine.open(false).expect("it opens");
+        let store = machine.open(commits).expect("it opens");
         machine.disk.break_at(fault, at);
         let mut done = Done::default();
         for (index, (name, step)) in steps.iter().enumerate() {
@@ -126,49 +126,58 @@ fn it_goes_on(title: &str, fault: Fault) {
         for lost in [Lost::Nothing, Lost::Everything] {
             let after = Machine::on(machine.disk.after_power_loss(lost));
             done.check(
-                &after.open(false).expect("it opens"),
+                &after.open(commits).expect("it opens"),
                 &format!("{fault:?} at {at:?}, then {lost:?} lost"),
                 false,
             );
         }
         true
     });
-    table.print(title);
+    table.print(&format!("{fault:?}, {commits:?}"));
 }
 
 #[test]
 fn a_disk_that_fails() {
-    it_ends_there("fail", Fault::Fail, false);
+    it_ends_there(Fault::Fail, Commits::Logged);
+    it_ends_there(Fault::Fail, Commits::LogFull);
+}
+
+#[test]
+fn a_disk_that_fails_under_commits_to_the_main_file() {
+    it_ends_there(Fault::Fail, Commits::Unlogged);
 }
 
 #[test]
 fn a_disk_that_fails_under_quickly_repaired_commits() {
-    it_ends_there("fail, quick repair", Fault::Fail, true);
+    it_ends_there(Fault::Fail, Commits::QuicklyRepaired);
 }
 
 #[test]
 fn a_disk_that_freezes_until_the_process_is_killed() {
-    it_ends_there("freeze", Fault::Freeze, false);
+    it_ends_there(Fault::Freeze, Commits::LogFull);
 }
 
 #[test]
 fn a_write_that_is_cut_short_before_the_disk_fails() {
-    it_ends_there("short write, then fail", Fault::ShortThenFail, false);
+    it_ends_there(Fault::ShortThenFail, Commits::LogFull);
 }
 
 #[test]
 fn a_write_that_is_cut_short_before_the_process_is_killed() {
-    it_ends_there("short write, then freeze", Fault::ShortThenFreeze, true);
+    it_ends_there(Fault::ShortThenFreeze, Commits::Logged);
+    it_ends_there(Fault::ShortThenFreeze, Commits::QuicklyRepaired);
 }
 
 #[test]
 fn an_operation_that_fails_once() {
-    it_goes_on("fail once", Fault::FailOnce);
+    it_goes_on(Fault::FailOnce, Commits::Logged);
+    it_goes_on(Fault::FailOnce, Commits::LogFull);
 }
 
 #[test]
 fn a_disk_that_is_full_for_a_while() {
-    it_goes_on("full disk", Fault::Full);
+    it_goes_on(Fault::Full, Commits::Logged);
+    it_goes_on(Fault::Full, Commits::LogFull);
 }
 
 #[test]
@@ -178,7 +187,7 @@ fn a_disk_that_fails_while_a_store_is_opened() {
         for number in 1..OPERATIONS_MAX {
             let machine = Machine::on(made.after_power_loss(Lost::Nothing));
             machine.disk.break_at(Fault::Fail, kind(number));
-            let opened = machine.open(false).map(drop);
+            let opened = machine.open(Commits::Logged).map(drop);
             if !machine.disk.fired() {
                 break;
             }
@@ -187,7 +196,11 @@ fn a_disk_that_fails_while_a_store_is_opened() {
             }
             for lost in [Lost::Nothing, Lost::Everything, Lost::EveryOther] {
                 let after = Machine::on(machine.disk.after_power_loss(lost));
-                Done::default().check(&after.open(false).expect("it opens"), &format!("{number}, {lost:?} lost"), true);
+                Done::default().check(
+                    &after.open(Commits::Logged).expect("it opens"),
+                    &format!("{number}, {lost:?} lost"),
+                    true,
+                );
             }
         }
     }

@@ -209,6 +209,19 @@ fn whole(store: &dyn Store) -> Vec<String> {
     lines
 }
 
+/// How a store makes its commits durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commits {
+    /// In the write-ahead log.
+    Logged,
+    /// In a log that is full after a few, so that every few commits one is durable in the main file.
+    LogFull,
+    /// In the main file.
+    Unlogged,
+    /// In the main file, with what spares a walk over it after a crash.
+    QuicklyRepaired,
+}
+
 /// A store on a disk, and the folder that it locks.
 pub struct Machine {
     pub disk: Disk,
@@ -220,14 +233,21 @@ impl Machine {
         Self { disk, folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
-    pub fn open(&self, quick_repair: bool) -> Result<RedbStore, Error> {
+    pub fn open(&self, commits: Commits) -> Result<RedbStore, Error> {
+        let wal_bytes = match commits {
+            Commits::Logged => RedbOptions::default().wal_bytes,
+            Commits::LogFull => 16 << 10,
+            Commits::Unlogged | Commits::QuicklyRepaired => 0,
+        };
         let options = RedbOptions {
-            quick_repair_from_bytes: if quick_repair { 0 } else { u64::MAX },
+            wal_bytes,
+            quick_repair_from_bytes: if commits == Commits::QuicklyRepaired { 0 } else { u64::MAX },
             retry_after: std::time::Duration::ZERO,
             cache_bytes: 4 << 20,
             blob_cache_bytes: 4 << 20,
             ..RedbOptions::default()
         };
-        RedbStore::open_with_backends(self.folder.path(), &options, self.disk.opener(0), self.disk.opener(1))
+        let [main, wal, blobs] = [0, 1, 2].map(|file| self.disk.opener(file));
+        RedbStore::open_with_backends(self.folder.path(), &options, main, wal, blobs)
     }
 }
