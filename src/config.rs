@@ -6,6 +6,7 @@ use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
 use crate::error::{Code, Error};
 use crate::id::Ids;
+use crate::search::SearchSettings;
 
 /// The settings of an engine. `Config::default()` needs no environment and no network.
 #[derive(Clone, Debug)]
@@ -22,9 +23,8 @@ pub struct Config {
     pub embedding: EmbedSettings,
     /// The bounds of one document.
     pub documents: DocumentLimits,
-    /// The most namespaces that an `all_mine` search reads besides the addressed one:
-    /// `LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES`, default 20.
-    pub fanout_namespaces_max: usize,
+    /// How searches rank and how far they reach.
+    pub search: SearchSettings,
     /// What the indexes of all namespaces may take together, and how long they are waited for.
     pub index: IndexLimits,
     /// How long one call may take.
@@ -129,7 +129,7 @@ impl Default for Config {
             chunks: ChunkSettings::default(),
             embedding: EmbedSettings::default(),
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
-            fanout_namespaces_max: 20,
+            search: SearchSettings::default(),
             index: IndexLimits::default(),
             deadlines: Deadlines::default(),
             http: HttpLimits::default(),
@@ -189,7 +189,9 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
-        number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", &mut config.fanout_namespaces_max, 0)?;
+        let fanout_max = &mut config.search.fanout_namespaces_max;
+        number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
+        config.search.set(lookup)?;
         config.index.set(lookup)?;
         number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
         number(lookup, "LOOM_WRITE_DEADLINE_MS", &mut config.deadlines.write_ms, 1)?;
@@ -289,6 +291,9 @@ mod tests {
             ("LOOM_KNOWLEDGE_MAX_CHUNKS", "many"),
             ("LOOM_ORG", "../x"),
             ("LOOM_KNOWLEDGE_CHUNK_STRIDE", "9000"),
+            ("LOOM_KNOWLEDGE_FUSION", "sum"),
+            ("LOOM_KNOWLEDGE_VECTOR_SHARE", "1.5"),
+            ("LOOM_KNOWLEDGE_NOISE_FILTER", "maybe"),
         ] {
             let error = with(name, value).expect_err(name);
             assert!(error.message.contains(name), "{name}: {}", error.message);

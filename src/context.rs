@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::clock::rfc3339;
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
-use crate::embed::EmbedKind;
+use crate::embed::{Card, EmbedKind};
 use crate::engine::Inner;
 use crate::error::Error;
 use crate::limits;
@@ -114,17 +114,14 @@ impl<'e> Reading<'e> {
         projection
     }
 
-    /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
-    /// projection cannot follow the store and another has to be asked for.
-    pub fn view<'p>(&self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
-        match projection.view(self.engine.store.as_ref()) {
-            Err(loom_index::Error::Rebuild { detail, .. }) => {
-                tracing::warn!(scope = %projection.scope(), detail, "rebuilding the projections");
-                self.engine.projections.replace(projection)?;
-                Ok(None)
-            }
-            view => Ok(Some(view?)),
-        }
+    /// What views are taken with, in any thread.
+    pub fn views(&self) -> Views<'e> {
+        Views { engine: self.engine }
+    }
+
+    /// What is known of a model.
+    pub fn card(&self, model: &Model) -> Card {
+        self.engine.embedders.card(&model.name)
     }
 
     /// How far the namespace's move to another embedding model has come, when one is under way.
@@ -160,6 +157,27 @@ impl<'e> Reading<'e> {
     /// The timings so far.
     pub fn timings(&self) -> Vec<(&'static str, f64)> {
         self.timings.borrow().clone()
+    }
+}
+
+/// Takes views of namespaces.
+#[derive(Clone, Copy)]
+pub struct Views<'e> {
+    engine: &'e Inner,
+}
+
+impl Views<'_> {
+    /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
+    /// projection cannot follow the store and another has to be asked for.
+    pub fn of<'p>(&self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
+        match projection.view(self.engine.store.as_ref()) {
+            Err(loom_index::Error::Rebuild { detail, .. }) => {
+                tracing::warn!(scope = %projection.scope(), detail, "rebuilding the projections");
+                self.engine.projections.replace(projection)?;
+                Ok(None)
+            }
+            view => Ok(Some(view?)),
+        }
     }
 }
 

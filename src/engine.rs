@@ -455,9 +455,9 @@ mod tests {
         // The switch comes between the projection and its view.
         let batch = Batch { preconditions: Vec::new(), writes: vec![Write::Record(record), switch] };
         engine.inner().store.commit(batch).expect("it is written");
-        assert!(reading.view(&held).expect("no error").is_none());
+        assert!(reading.views().of(&held).expect("no error").is_none());
         let other = reading.projection(&scope).expect("it opens");
-        let view = reading.view(&other).expect("no error").expect("it follows");
+        let view = reading.views().of(&other).expect("no error").expect("it follows");
         assert_eq!((view.model(), view.totals().versions), (&serving, 1));
     }
 

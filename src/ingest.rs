@@ -300,7 +300,7 @@ fn new_chunk(text: &str, document: &Document, piece: Piece) -> NewChunk {
         place: piece.place,
         noise: piece.noise,
         block_type: String::new(),
-        keys: Vec::new(),
+        keys: piece.keys,
         locator: String::new(),
     })
 }

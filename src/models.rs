@@ -11,7 +11,7 @@ use loom_storage::{Scope, Seq, Snapshot};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::embed::{self, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder};
+use crate::embed::{self, Card, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder};
 use crate::error::{Code, Error};
 
 /// The embedders in use: the configured one, and those that other namespaces are still served by.
@@ -48,6 +48,11 @@ impl Embedders {
     /// The name of the configured model.
     pub fn configured_name(&self) -> &str {
         self.configured.model()
+    }
+
+    /// What is known of a model; of one that cannot be used now, nothing.
+    pub fn card(&self, model: &str) -> Card {
+        self.get(model).map_or(Card::UNKNOWN, |embedder| embedder.card())
     }
 
     /// The vectors of texts under a model, each of the model's dimension.

@@ -25,4 +25,5 @@ pub use progress::Progress;
 pub use projection::{Model, Projection, UNSAVED_MAX};
 pub use projections::{Projections, Source};
 pub use selection::{ChunkRange, Cursor, Selection};
-pub use view::{LegHits, LegQuery, ProjectionTotals, View};
+pub use text::NAMES_MAX;
+pub use view::{Candidate, LegHits, LegQuery, ProjectionTotals, View};

@@ -39,7 +39,9 @@ impl Prepared {
         let block_types =
             if format.is_empty() { Vec::new() } else { chunks.clone().map(|chunk| chunk.block_type.clone()).collect() };
         Self {
-            analysis: Analysis::of(chunks.clone().map(|chunk| (chunk.context.as_str(), chunk.text.as_str()))),
+            analysis: Analysis::of(
+                chunks.clone().map(|chunk| (chunk.context.as_str(), chunk.text.as_str(), chunk.keys.as_slice())),
+            ),
             block_types,
             inputs: chunks.map(|chunk| chunk.input_hash).collect(),
             vectors: Vec::new(),

@@ -36,6 +36,11 @@ impl Selection {
         Self { ranges: ranges.into(), len }
     }
 
+    /// A selection of single chunks, each once and in any order.
+    pub fn of(chunks: impl Iterator<Item = ChunkId>) -> Self {
+        Self::new(chunks.map(|first| ChunkRange { first, count: 1 }).collect())
+    }
+
     /// How many chunks it holds.
     pub fn len(&self) -> usize {
         self.len

@@ -1,44 +1,80 @@
 //! Asking the legs of a namespace, with its projection and the store at one moment.
 
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use loom_storage::{Seq, Snapshot, Version};
+use loom_storage::{ChunkId, Seq, Snapshot, Version};
 use parking_lot::RwLockReadGuard;
 
 use crate::catalog::Filter;
 use crate::error::Error;
 use crate::projection::{Model, State};
-use crate::text::LexicalHit;
-use crate::vector::VectorHit;
+use crate::selection::Selection;
+use crate::text::WordStatistics;
 
 /// What the legs are asked.
 #[derive(Clone, Debug)]
 pub struct LegQuery<'a> {
     /// The text for the lexical leg; `None` leaves the leg out.
     pub text: Option<&'a str>,
+    /// How common the text's words are, where the scores of several namespaces are to be compared; `None`: in this one.
+    pub statistics: Option<&'a WordStatistics>,
     /// The query's vector for the vector leg; `None` leaves the leg out.
     pub vector: Option<&'a [f32]>,
+    /// The exact names to look up, at most [`NAMES_MAX`](crate::NAMES_MAX); none leave the leg out.
+    pub names: &'a [&'a str],
     /// Which chunks may be returned.
     pub filter: &'a Filter,
     /// The most hits of each leg.
     pub depth: usize,
 }
 
-/// What the legs found, best first.
+/// A chunk that a leg returned, with what all of them say of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// Its rank in the lexical leg, from 1, where that returned it.
+    pub lexical_rank: Option<u32>,
+    /// Its BM25 score; 0 when it holds no word of the text.
+    pub lexical_score: f32,
+    /// Its rank in the vector leg, from 1, where that returned it.
+    pub vector_rank: Option<u32>,
+    /// The cosine of its vector and the query's, where both exist.
+    pub similarity: Option<f32>,
+    /// Its rank in the exact-key leg, from 1, where that returned it.
+    pub names_rank: Option<u32>,
+    /// Which of the names it holds, a bit for each.
+    pub names: u64,
+}
+
+impl Candidate {
+    fn of(chunk: ChunkId) -> Self {
+        Self {
+            chunk,
+            lexical_rank: None,
+            lexical_score: 0.0,
+            vector_rank: None,
+            similarity: None,
+            names_rank: None,
+            names: 0,
+        }
+    }
+}
+
+/// What the legs found.
 #[derive(Clone, Debug, Default)]
 pub struct LegHits {
-    /// The lexical leg's hits.
-    pub lexical: Vec<LexicalHit>,
-    /// The vector leg's hits.
-    pub vector: Vec<VectorHit>,
-    /// The similarity of each lexical hit to the query's vector, in order; `None` without a vector.
-    pub lexical_similarity: Vec<Option<f32>>,
+    /// Every chunk that a leg returned, once, by its id.
+    pub candidates: Vec<Candidate>,
     /// How many chunks passed the filter.
-    pub candidates: usize,
+    pub selected: usize,
     /// Milliseconds spent in the lexical leg.
     pub lexical_ms: f64,
     /// Milliseconds spent in the vector leg.
     pub vector_ms: f64,
+    /// Milliseconds spent in the exact-key leg.
+    pub names_ms: f64,
 }
 
 /// The totals of a namespace's projections.
@@ -78,27 +114,91 @@ impl View<'_> {
         &self.state.model
     }
 
+    /// How common the words of a text are here.
+    pub fn word_statistics(&self, text: &str) -> Result<WordStatistics, Error> {
+        self.state.lexical.word_statistics(text)
+    }
+
     /// Asks the legs.
     pub fn search(&self, query: &LegQuery<'_>) -> Result<LegHits, Error> {
         let state = &self.state;
         let selection = state.catalog.select(query.filter);
-        let mut hits = LegHits { candidates: selection.len(), ..LegHits::default() };
+        let mut hits = LegHits { selected: selection.len(), ..LegHits::default() };
         if selection.is_empty() {
             return Ok(hits);
         }
+        let mut candidates: BTreeMap<ChunkId, Candidate> = BTreeMap::new();
+        let started = Instant::now();
         if let Some(text) = query.text {
-            let started = Instant::now();
-            hits.lexical = state.lexical.search(text, query.depth, Some(&selection))?;
-            hits.lexical_ms = started.elapsed().as_secs_f64() * 1e3;
+            let found = state.lexical.search_among(text, query.statistics, query.depth, Some(&selection))?;
+            for (rank, hit) in (1..).zip(found) {
+                let candidate = entry(&mut candidates, hit.chunk);
+                (candidate.lexical_rank, candidate.lexical_score) = (Some(rank), hit.score);
+            }
         }
+        hits.lexical_ms = ms(started);
+        let started = Instant::now();
         if let Some(vector) = query.vector {
-            let started = Instant::now();
-            hits.vector = state.vectors.search(vector, query.depth, Some(&selection))?;
-            let lexical: Vec<_> = hits.lexical.iter().map(|hit| hit.chunk).collect();
-            hits.lexical_similarity = state.vectors.similarity(vector, &lexical);
-            hits.vector_ms = started.elapsed().as_secs_f64() * 1e3;
+            for (rank, hit) in (1..).zip(state.vectors.search(vector, query.depth, Some(&selection))?) {
+                let candidate = entry(&mut candidates, hit.chunk);
+                (candidate.vector_rank, candidate.similarity) = (Some(rank), Some(hit.similarity));
+            }
         }
+        hits.vector_ms = ms(started);
+        let started = Instant::now();
+        for (rank, (chunk, names)) in (1..).zip(self.named(query, &selection)?) {
+            let candidate = entry(&mut candidates, chunk);
+            (candidate.names_rank, candidate.names) = (Some(rank), names);
+        }
+        hits.names_ms = ms(started);
+        let started = Instant::now();
+        self.complete(query, &mut candidates)?;
+        hits.vector_ms += ms(started);
+        hits.candidates = candidates.into_values().collect();
         Ok(hits)
+    }
+
+    /// The chunks that hold most of the names, most first, those of equally many by their words.
+    fn named(&self, query: &LegQuery<'_>, selection: &Selection) -> Result<Vec<(ChunkId, u64)>, Error> {
+        if query.names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.state.lexical.named(query.names, selection)?;
+        let mut scores: HashMap<ChunkId, f32> = HashMap::new();
+        if let Some(text) = query.text {
+            let only = Selection::of(found.keys().copied());
+            let hits = self.state.lexical.search_among(text, query.statistics, found.len(), Some(&only))?;
+            scores.extend(hits.into_iter().map(|hit| (hit.chunk, hit.score)));
+        }
+        let score = |chunk: &ChunkId| scores.get(chunk).copied().unwrap_or(0.0);
+        let mut ranked: Vec<(ChunkId, u64)> = found.into_iter().collect();
+        ranked.sort_unstable_by(|(left, left_names), (right, right_names)| {
+            let names = right_names.count_ones().cmp(&left_names.count_ones());
+            names.then_with(|| score(right).total_cmp(&score(left))).then(left.cmp(right))
+        });
+        ranked.truncate(query.depth);
+        Ok(ranked)
+    }
+
+    /// Scores each candidate by the legs that did not return it, so that being past a leg's depth is not the same as
+    /// being worth nothing to it.
+    fn complete(&self, query: &LegQuery<'_>, candidates: &mut BTreeMap<ChunkId, Candidate>) -> Result<(), Error> {
+        if let Some(vector) = query.vector {
+            let missing: Vec<ChunkId> =
+                candidates.values().filter(|candidate| candidate.similarity.is_none()).map(|c| c.chunk).collect();
+            let similarities = self.state.vectors.similarity(vector, &missing);
+            for (chunk, similarity) in missing.iter().zip(similarities) {
+                candidates.entry(*chunk).and_modify(|candidate| candidate.similarity = similarity);
+            }
+        }
+        if let Some(text) = query.text {
+            let missing = candidates.values().filter(|candidate| candidate.lexical_rank.is_none()).map(|c| c.chunk);
+            let missing = Selection::of(missing);
+            for hit in self.state.lexical.search_among(text, query.statistics, missing.len(), Some(&missing))? {
+                candidates.entry(hit.chunk).and_modify(|candidate| candidate.lexical_score = hit.score);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the lexical index holds the version, and how many of its chunks the vector index holds.
@@ -122,4 +222,12 @@ pub(crate) fn totals(state: &State) -> ProjectionTotals {
         vector_chunks: vectors.rows - vectors.removed,
         unsaved: lexical.pending_chunks.max(state.vectors.unsaved()),
     }
+}
+
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+fn entry(candidates: &mut BTreeMap<ChunkId, Candidate>, chunk: ChunkId) -> &mut Candidate {
+    candidates.entry(chunk).or_insert_with(|| Candidate::of(chunk))
 }

@@ -7,6 +7,7 @@ use super::outline;
 use super::ruler::Ruler;
 use super::settings::ChunkSettings;
 use super::windows::Windows;
+use crate::keys::{self, Code};
 
 /// What a document is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +35,15 @@ pub struct Piece {
     pub table_header: Option<String>,
     /// Whether its section is noise. Always `false` here.
     pub noise: bool,
+    /// The names in its code.
+    pub keys: Vec<String>,
 }
 
 impl Piece {
     /// The piece of a document without text, so that its title can be found: an empty place at the start.
     pub fn without_text() -> Self {
         let place = Place { byte_start: 0, byte_end: 0, char_start: 0, char_end: 0, line_start: 1, line_end: 1 };
-        Self { place, section_path: Vec::new(), table_header: None, noise: false }
+        Self { place, section_path: Vec::new(), table_header: None, noise: false, keys: Vec::new() }
     }
 }
 
@@ -59,6 +62,8 @@ pub fn cut(text: &str, settings: ChunkSettings) -> Cut {
     let body = &text[body_start..];
     let outline = outline::read(body);
     let mut builder = Builder {
+        body,
+        code: &outline.code,
         windows: Windows::new(body, &outline.zones, settings),
         ruler: Ruler::new(text),
         body_start,
@@ -77,6 +82,8 @@ pub fn cut(text: &str, settings: ChunkSettings) -> Cut {
 }
 
 struct Builder<'a> {
+    body: &'a str,
+    code: &'a [Code],
     windows: Windows<'a>,
     ruler: Ruler<'a>,
     /// What offsets into the body are moved by to become offsets into the text.
@@ -121,6 +128,7 @@ impl Builder<'_> {
                 section_path: self.section_path(),
                 table_header: window.table_header,
                 noise: false,
+                keys: keys::of_passage(self.body, window.range, self.code),
             });
         }
     }

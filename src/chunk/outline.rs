@@ -6,6 +6,7 @@ use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
 use super::plain::one_line;
 use super::{html_heading, parser_text};
+use crate::keys::Code;
 
 /// The most bytes of a heading in a breadcrumb; a longer one is cut on a grapheme border.
 pub const HEADING_BYTES_MAX: usize = 256;
@@ -20,6 +21,7 @@ const UNDERLINE_MIN: usize = 3;
 pub(super) struct Outline {
     pub headings: Vec<Heading>,
     pub zones: Vec<Zone>,
+    pub code: Vec<Code>,
 }
 
 /// A heading that is in no other block: not in a list, a quote, code or other HTML.
@@ -58,7 +60,7 @@ pub(super) fn read(text: &str) -> Outline {
     let mut reader = Reader {
         text,
         events: Parser::new_ext(&blocks, Options::ENABLE_TABLES).into_offset_iter(),
-        outline: Outline { headings: Vec::new(), zones: Vec::new() },
+        outline: Outline { headings: Vec::new(), zones: Vec::new(), code: Vec::new() },
     };
     reader.run();
     reader.outline
@@ -80,6 +82,8 @@ impl Reader<'_, '_> {
                 containers -= 1;
             } else if let Event::Start(tag) = event {
                 self.block(&tag, &range, containers == 0);
+            } else if let Event::Code(_) = event {
+                self.outline.code.push(Code { range, is_inline: true });
             }
         }
     }
@@ -96,6 +100,7 @@ impl Reader<'_, '_> {
             }
         } else if let Tag::CodeBlock(_) = tag {
             self.zone(range, ZoneKind::Code);
+            self.outline.code.push(Code { range: range.clone(), is_inline: false });
         } else if let Tag::Table(_) = tag {
             let separator = next_line(self.text, range.start);
             self.zone(range, ZoneKind::Table { body: next_line(self.text, separator).min(range.end) });
@@ -105,9 +110,12 @@ impl Reader<'_, '_> {
     /// The text of the heading whose start was just read; its events are read to their end.
     fn heading_text(&mut self) -> String {
         let mut text = String::new();
-        for (event, _) in self.events.by_ref() {
+        for (event, range) in self.events.by_ref() {
             if let Event::End(TagEnd::Heading(_)) = event {
                 break;
+            }
+            if let Event::Code(_) = event {
+                self.outline.code.push(Code { range, is_inline: true });
             }
             // Cleaning shortens, so that more is kept here than a breadcrumb takes.
             if text.len() > 16 * HEADING_BYTES_MAX {

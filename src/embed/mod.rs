@@ -50,9 +50,23 @@ pub trait Embedder: Send + Sync {
     /// Ends the calls that wait for a provider, with [`EmbedError::Closed`], and every later one that would.
     fn close(&self) {}
 
+    /// What is known of the model.
+    fn card(&self) -> Card;
+}
+
+/// What is known of a model beside its name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Card {
     /// The cosine that only one in a hundred unrelated pairs of query and passage exceeds; 0 where nobody
     /// measured it.
-    fn noise_floor(&self) -> f32;
+    pub noise_floor: f32,
+    /// The share of a convex fusion, 0 to 1, that its similarities deserve.
+    pub vector_share: f64,
+}
+
+impl Card {
+    /// Of a model that nobody measured.
+    pub const UNKNOWN: Self = Self { noise_floor: 0.0, vector_share: 0.5 };
 }
 
 /// Why texts have no vectors. No message holds the key, the endpoint's address or what the endpoint wrote.

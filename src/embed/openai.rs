@@ -16,7 +16,7 @@ use ureq::http::header::{AUTHORIZATION, RETRY_AFTER};
 use ureq::http::{HeaderValue, Response, Uri};
 use ureq::{Agent, Body, Proxy};
 
-use super::{ApiKey, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder, normalise};
+use super::{ApiKey, Card, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder, normalise};
 use line::{Line, Over};
 
 /// What is embedded to learn the dimension.
@@ -196,8 +196,8 @@ impl Embedder for Endpoint {
         self.line.close();
     }
 
-    fn noise_floor(&self) -> f32 {
-        0.0
+    fn card(&self) -> Card {
+        Card::UNKNOWN
     }
 }
 

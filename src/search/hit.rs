@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use loom_index::fuse::Parts;
 use loom_storage::{Chunk, Scope, Timestamp, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,6 +68,15 @@ pub struct Hit {
     pub ingested_at: String,
     #[serde(skip)]
     pub(super) written: Timestamp,
+    /// The cosine below which its model says nothing.
+    #[serde(skip)]
+    pub(super) noise_floor: f64,
+    /// Whether it was moved below hits that are close to the query.
+    #[serde(skip)]
+    pub(super) demoted: bool,
+    /// What each leg adds to its score.
+    #[serde(skip)]
+    pub(super) parts: Parts,
 }
 
 /// A part of a passage.
@@ -113,6 +123,9 @@ impl Hit {
             agent: document.agent.clone(),
             ingested_at: rfc3339(version.ingested_at),
             written: version.ingested_at,
+            noise_floor: 0.0,
+            demoted: false,
+            parts: Parts::default(),
         })
     }
 

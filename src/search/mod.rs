@@ -1,6 +1,9 @@
 //! Searching: the legs are asked, their lists fused, the hits read from the snapshot and checked against it.
 
 mod hit;
+mod legs;
+mod rank;
+mod settings;
 mod spans;
 
 use std::cmp::Ordering;
@@ -8,15 +11,17 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use loom_index::fuse::{self, Leg};
-use loom_index::{Filter, LegHits, LegQuery};
-use loom_storage::{ChunkId, Scope, Snapshot, Version, VersionId};
+use loom_index::Filter;
+use loom_index::fuse::{Best, Fusion, Parts};
+use loom_storage::{ChunkId, Scope, Version, VersionId};
 
 use crate::context::Reading;
 use crate::error::Error;
 use crate::ops::knowledge::search::SearchMode;
+use legs::{Asked, QueryVectors};
 
 pub use hit::Hit;
+pub use settings::SearchSettings;
 
 /// The least depth of a leg's list, so that what one leg ranks low can still be lifted by the other.
 const LEG_DEPTH_MIN: usize = 100;
@@ -27,6 +32,8 @@ const READ_PER_HIT: usize = 3;
 pub struct Request<'a> {
     /// What to look for.
     pub query: &'a str,
+    /// The exact names in it.
+    pub names: Vec<&'a str>,
     /// Which legs are asked.
     pub mode: SearchMode,
     /// The lexical leg's weight in the fusion.
@@ -43,6 +50,21 @@ pub struct Request<'a> {
     pub narrow_spans: bool,
 }
 
+impl Request<'_> {
+    /// How many candidates are read.
+    fn reads(&self) -> usize {
+        self.top_k * if self.collapse_sections { READ_PER_HIT } else { 1 }
+    }
+}
+
+/// The namespaces of a search.
+pub struct Reach {
+    /// The addressed one and those searched with it.
+    pub first: Vec<Scope>,
+    /// Those searched only when nothing in the first is close to the query.
+    pub public: Vec<Scope>,
+}
+
 /// What a search found.
 pub struct Found {
     /// The hits, best first.
@@ -55,134 +77,123 @@ pub struct Found {
     pub skipped: Vec<String>,
 }
 
-/// A candidate with what the legs said of it.
-struct Candidate {
+/// A candidate with its place in the order.
+struct Ranked {
     chunk: ChunkId,
+    parts: Parts,
     score: f64,
     lexical_score: f32,
     similarity: Option<f32>,
+    names: u64,
 }
 
 /// Searches the namespaces, the addressed one first.
-pub fn run(reading: &Reading<'_>, scopes: &[Scope], request: &Request<'_>) -> Result<Found, Error> {
-    let addressed = reading.serving_model(&scopes[0])?;
+pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Result<Found, Error> {
+    let addressed = reading.serving_model(&reach.first[0])?;
     let mut found = Found { hits: Vec::new(), embedding_model: addressed, stale_dropped: 0, skipped: Vec::new() };
     if !request.query.chars().any(char::is_alphanumeric) {
         return Ok(found);
     }
-    let mut vectors: HashMap<String, Vec<f32>> = HashMap::new();
-    for (at, scope) in scopes.iter().enumerate() {
-        match search_namespace(reading, scope, at == 0, request, &mut vectors, &mut found) {
-            Err(error) if at > 0 && request.skip_unready && error.is_unready() => {
-                found.skipped.push(scope.namespace.clone());
-            }
-            searched => searched?,
-        }
+    let mut vectors = QueryVectors::new();
+    let mut scopes = reach.first.clone();
+    pass(reading, &scopes, request, &mut vectors, &mut found)?;
+    if !reach.public.is_empty() && !found.hits.iter().any(|hit| !hit.noise && rank::is_close(hit)) {
+        // All of them again, so that scores of one search are of one kind.
+        scopes.extend(reach.public.iter().cloned());
+        (found.hits, found.stale_dropped) = (Vec::new(), 0);
+        pass(reading, &scopes, request, &mut vectors, &mut found)?;
     }
-    found.hits.sort_by(Hit::compare);
+    if reading.config().search.noise_filter {
+        rank::demote_noise(&mut found.hits, request.reads());
+    }
     if request.collapse_sections {
-        collapse(&mut found.hits);
+        rank::collapse(&mut found.hits);
     }
     found.hits.truncate(request.top_k);
     if request.narrow_spans {
-        spans::narrow(reading, scopes, request.query, &vectors, &mut found.hits)?;
+        spans::narrow(reading, &scopes, request.query, &vectors, &mut found.hits)?;
     }
     Ok(found)
 }
 
-fn search_namespace(
+/// Asks the namespaces' legs, fuses their lists and reads the best hits, in order.
+fn pass(
     reading: &Reading<'_>,
-    scope: &Scope,
-    addressed: bool,
+    scopes: &[Scope],
     request: &Request<'_>,
-    vectors: &mut HashMap<String, Vec<f32>>,
+    vectors: &mut QueryVectors,
     found: &mut Found,
 ) -> Result<(), Error> {
-    // A namespace that was never written to has no projection, and none is made for it; an empty one finds nothing.
-    if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) {
-        return Ok(());
+    let started = Instant::now();
+    let depth = request.reads().max(LEG_DEPTH_MIN);
+    let mut skipped = Vec::new();
+    let asked = legs::ask(reading, scopes, request, depth, vectors, &mut skipped)?;
+    found.skipped = skipped.into_iter().map(|scope| scope.namespace).collect();
+    let mut in_legs = 0.0;
+    for Asked { legs, .. } in &asked {
+        for (stage, ms) in [("lexical", legs.lexical_ms), ("vector", legs.vector_ms), ("keys", legs.names_ms)] {
+            reading.time(stage, ms);
+            in_legs += ms;
+        }
     }
-    let reads = request.top_k * if request.collapse_sections { READ_PER_HIT } else { 1 };
-    let (legs, snapshot) = loop {
-        reading.check_deadline()?;
+    reading.time("store", (ms(started) - in_legs).max(0.0));
+    let best = legs::best(&asked);
+    for asked in asked {
+        if asked.scope == scopes[0] {
+            found.embedding_model.clone_from(&asked.model.name);
+        }
         let started = Instant::now();
-        let projection = reading.projection(scope)?;
-        reading.time("store", started.elapsed().as_secs_f64() * 1e3);
-        let model = projection.model();
-        if request.mode != SearchMode::Lexical && !vectors.contains_key(&model.name) {
-            vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
-        }
-        let Some(view) = reading.view(&projection)? else { continue };
-        if *view.model() != model {
-            // The namespace moved to another model since the query was embedded.
-            continue;
-        }
-        if addressed {
-            found.embedding_model.clone_from(&model.name);
-        }
-        let vector = vectors.get(&model.name).filter(|vector| vector.iter().any(|value| *value != 0.0));
-        let query = LegQuery {
-            text: (request.mode != SearchMode::Semantic).then_some(request.query),
-            vector: vector.filter(|_| request.mode != SearchMode::Lexical).map(Vec::as_slice),
-            filter: request.filter,
-            depth: reads.max(LEG_DEPTH_MIN),
-        };
-        break (view.search(&query)?, view.into_snapshot());
-    };
-    reading.time("lexical", legs.lexical_ms);
-    reading.time("vector", legs.vector_ms);
-    let started = Instant::now();
-    let candidates = candidates(request, &legs);
-    reading.time("fuse", started.elapsed().as_secs_f64() * 1e3);
-    let started = Instant::now();
-    read_hits(snapshot.as_ref(), scope, candidates, reads, found)?;
-    reading.time("store", started.elapsed().as_secs_f64() * 1e3);
+        let card = reading.card(&asked.model);
+        let fusion = reading.config().search.fusion(card.vector_share);
+        let ranked = ranked(request, &asked, fusion, best);
+        reading.time("fuse", ms(started));
+        let started = Instant::now();
+        read_hits(request, &asked, ranked, f64::from(card.noise_floor), found)?;
+        reading.time("store", ms(started));
+    }
+    found.hits.sort_by(Hit::compare);
     Ok(())
 }
 
-/// The legs' lists as one, best first.
-fn candidates(request: &Request<'_>, legs: &LegHits) -> Vec<Candidate> {
-    let mut known: HashMap<ChunkId, (f32, Option<f32>)> = HashMap::new();
-    for hit in &legs.vector {
-        known.insert(hit.chunk, (0.0, Some(hit.similarity)));
-    }
-    for (at, hit) in legs.lexical.iter().enumerate() {
-        let similarity = legs.lexical_similarity.get(at).copied().flatten();
-        let entry = known.entry(hit.chunk).or_insert((0.0, similarity));
-        entry.0 = hit.score;
-    }
-    let ranked: Vec<(ChunkId, f64)> = match request.mode {
-        SearchMode::Hybrid => {
-            let vector: Vec<ChunkId> = legs.vector.iter().map(|hit| hit.chunk).collect();
-            let lexical: Vec<ChunkId> = legs.lexical.iter().map(|hit| hit.chunk).collect();
-            let legs = [Leg { weight: 1.0, chunks: &vector }, Leg { weight: request.lexical_weight, chunks: &lexical }];
-            fuse::fuse(&legs).into_iter().map(|fused| (fused.chunk, fused.score)).collect()
-        }
-        SearchMode::Semantic => legs.vector.iter().map(|hit| (hit.chunk, f64::from(hit.similarity))).collect(),
-        SearchMode::Lexical => legs.lexical.iter().map(|hit| (hit.chunk, f64::from(hit.score))).collect(),
-    };
-    ranked
-        .into_iter()
-        .map(|(chunk, score)| {
-            let (lexical_score, similarity) = known.get(&chunk).copied().unwrap_or_default();
-            Candidate { chunk, score, lexical_score, similarity }
+/// The candidates of one namespace, best first.
+fn ranked(request: &Request<'_>, asked: &Asked, fusion: Fusion, best: Best) -> Vec<Ranked> {
+    let candidates = asked.legs.candidates.iter();
+    let mut ranked: Vec<Ranked> = candidates
+        .map(|candidate| {
+            let parts = match request.mode {
+                SearchMode::Hybrid => fusion.parts(candidate, best, request.lexical_weight, request.names.len()),
+                SearchMode::Semantic => {
+                    Parts { vector: f64::from(candidate.similarity.unwrap_or(0.0)), ..Parts::default() }
+                }
+                SearchMode::Lexical => Parts { lexical: f64::from(candidate.lexical_score), ..Parts::default() },
+            };
+            Ranked {
+                chunk: candidate.chunk,
+                parts,
+                score: parts.score(),
+                lexical_score: candidate.lexical_score,
+                similarity: candidate.similarity,
+                names: candidate.names,
+            }
         })
-        .collect()
+        .collect();
+    ranked.sort_unstable_by(|left, right| right.score.total_cmp(&left.score).then(left.chunk.cmp(&right.chunk)));
+    ranked
 }
 
-/// Reads the best candidates that the snapshot serves: `reads` of them, and those that tie with the last.
+/// Reads the best candidates that the snapshot serves: as many as the search reads, and those that tie with the last.
 fn read_hits(
-    snapshot: &dyn Snapshot,
-    scope: &Scope,
-    candidates: Vec<Candidate>,
-    reads: usize,
+    request: &Request<'_>,
+    asked: &Asked,
+    ranked: Vec<Ranked>,
+    noise_floor: f64,
     found: &mut Found,
 ) -> Result<(), Error> {
+    let Asked { scope, snapshot, .. } = asked;
     let mut versions: HashMap<VersionId, Option<Version>> = HashMap::new();
-    let mut read = 0;
-    let mut last_score = f64::NAN;
-    for candidate in candidates {
-        if read >= reads && candidate.score.total_cmp(&last_score) != Ordering::Equal {
+    let (mut read, mut last_score) = (0, f64::NAN);
+    for candidate in ranked {
+        if read >= request.reads() && candidate.score.total_cmp(&last_score) != Ordering::Equal {
             break;
         }
         let Some(chunk) = snapshot.chunk(scope, candidate.chunk)? else {
@@ -201,6 +212,11 @@ fn read_hits(
         hit.score = candidate.score;
         hit.lexical_score = f64::from(candidate.lexical_score);
         hit.similarity = candidate.similarity.map(f64::from);
+        let names = request.names.iter().enumerate();
+        hit.keys_matched =
+            names.filter(|(at, _)| candidate.names >> at & 1 == 1).map(|(_, name)| (*name).to_owned()).collect();
+        hit.noise_floor = noise_floor;
+        hit.parts = candidate.parts;
         found.hits.push(hit);
         read += 1;
         last_score = candidate.score;
@@ -208,18 +224,6 @@ fn read_hits(
     Ok(())
 }
 
-/// Keeps the best hit of each section of a document, which counts those it stands for.
-fn collapse(hits: &mut Vec<Hit>) {
-    let mut first: HashMap<(String, String, Vec<String>), usize> = HashMap::new();
-    let mut kept: Vec<Hit> = Vec::with_capacity(hits.len());
-    for hit in hits.drain(..) {
-        let section = (hit.namespace.clone(), hit.doc_id.clone(), hit.section_path.clone());
-        if let Some(at) = first.get(&section) {
-            kept[*at].siblings_folded += 1;
-        } else {
-            first.insert(section, kept.len());
-            kept.push(hit);
-        }
-    }
-    *hits = kept;
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
 }

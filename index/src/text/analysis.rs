@@ -2,6 +2,7 @@
 
 use super::analyze::analyze;
 use super::dictionary::Dictionary;
+use super::names;
 
 /// The terms of consecutive chunks and how often each chunk holds them.
 #[derive(Default)]
@@ -21,29 +22,30 @@ pub(super) struct AnalysedChunk {
 }
 
 impl Analysis {
-    /// The analysis of chunks, each given as context and text.
-    pub fn of<'a>(chunks: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    /// The analysis of chunks, each given as context, text and names.
+    pub fn of<'a>(chunks: impl IntoIterator<Item = (&'a str, &'a str, &'a [String])>) -> Self {
         let mut analysis = Self::default();
         // Where the term was counted last.
         let mut places: Vec<usize> = Vec::new();
-        for (context, text) in chunks {
+        for (context, text, names) in chunks {
             let Self { terms, forward, .. } = &mut analysis;
             let first = forward.len();
-            let mut words = 0;
-            for text in [context, text] {
-                words += analyze(text, |term, _| {
-                    let (number, new) = terms.intern(term);
-                    if new {
-                        places.push(usize::MAX);
-                    }
-                    let place = &mut places[number as usize];
-                    if *place != usize::MAX && *place >= first {
-                        forward[*place].1 += 1;
-                    } else {
-                        *place = forward.len();
-                        forward.push((number, 1));
-                    }
-                });
+            let mut count = |term: &[u8]| {
+                let (number, new) = terms.intern(term);
+                if new {
+                    places.push(usize::MAX);
+                }
+                let place = &mut places[number as usize];
+                if *place != usize::MAX && *place >= first {
+                    forward[*place].1 += 1;
+                } else {
+                    *place = forward.len();
+                    forward.push((number, 1));
+                }
+            };
+            let words = analyze(context, |term, _| count(term)) + analyze(text, |term, _| count(term));
+            for name in names {
+                count(names::term_of(name).as_bytes());
             }
             analysis.chunks.push(AnalysedChunk { words, forward_end: analysis.forward.len() });
         }

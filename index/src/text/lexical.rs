@@ -24,6 +24,8 @@ pub struct LexicalChunk<'a> {
     pub context: &'a str,
     /// The passage.
     pub text: &'a str,
+    /// The exact names that it defines or reads.
+    pub names: &'a [String],
 }
 
 /// When [`LexicalIndex::pending_chunks`] reaches this, flush: what is in memory is searched without skipping.
@@ -228,5 +230,5 @@ impl LexicalIndex {
 }
 
 fn analysis_of(chunks: &[LexicalChunk<'_>]) -> Analysis {
-    Analysis::of(chunks.iter().map(|chunk| (chunk.context, chunk.text)))
+    Analysis::of(chunks.iter().map(|chunk| (chunk.context, chunk.text, chunk.names)))
 }

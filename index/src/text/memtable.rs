@@ -182,6 +182,17 @@ impl Memtable {
         self.terms.number(term).map_or(0, |number| u64::from(self.holders[number as usize].live))
     }
 
+    /// Calls `each` with every live chunk that holds `term`.
+    pub(super) fn each_holder(&self, term: &[u8], mut each: impl FnMut(ChunkId)) {
+        let Some(number) = self.terms.number(term) else { return };
+        for (doc, _) in &self.holders[number as usize].postings {
+            let doc = &self.docs[*doc as usize];
+            if doc.live {
+                each(doc.chunk);
+            }
+        }
+    }
+
     /// Offers every live chunk that holds one of the terms and that `accept` lets pass.
     pub(super) fn search(
         &self,

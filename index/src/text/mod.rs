@@ -14,6 +14,7 @@ mod word;
 
 mod analysis;
 mod lexical;
+mod names;
 mod search;
 
 mod dictionary;
@@ -37,4 +38,5 @@ pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze};
 pub use flush::{FlushJob, Flushed};
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
 pub use score::LexicalHit;
-pub use search::QUERY_TERMS_MAX;
+pub use names::NAMES_MAX;
+pub use search::{QUERY_TERMS_MAX, WordStatistics};

@@ -9,7 +9,7 @@ use tantivy::schema::{
 use super::analyze::ANALYZER_VERSION;
 
 /// The version of the schema, the payload and the meaning of both.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 /// The name of the tokenizer in the schema. There is none of that name: terms reach tantivy ready made.
 const TOKENIZER: &str = "loom";
 

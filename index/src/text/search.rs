@@ -1,6 +1,6 @@
 //! From a query's text to the best chunks.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use loom_storage::ChunkId;
 use tantivy::Term;
@@ -22,6 +22,28 @@ const SMALL_SELECTION: usize = 256;
 /// A seek to a chunk takes about as long as reading so many postings.
 const SEEK_COST: u64 = 8;
 
+/// How common the words of a query are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WordStatistics {
+    /// Live chunks.
+    chunks: u64,
+    /// Their length together, in words.
+    words: u64,
+    /// How many of them hold each word.
+    holders: HashMap<Box<[u8]>, u64>,
+}
+
+impl WordStatistics {
+    /// Adds those of another namespace for the same query.
+    pub fn add(&mut self, other: Self) {
+        self.chunks += other.chunks;
+        self.words += other.words;
+        for (word, holders) in other.holders {
+            *self.holders.entry(word).or_default() += holders;
+        }
+    }
+}
+
 /// A term of a query.
 struct QueryTerm {
     text: Box<[u8]>,
@@ -32,17 +54,42 @@ struct QueryTerm {
 }
 
 impl LexicalIndex {
+    /// How common the words of a query are among the live chunks.
+    pub fn word_statistics(&self, query: &str) -> Result<WordStatistics, Error> {
+        let mut statistics =
+            WordStatistics { chunks: self.live_chunks(), words: self.live_words(), holders: HashMap::new() };
+        for text in query_terms(query) {
+            let (holders, _) = self.holders(&text)?;
+            statistics.holders.insert(text, holders);
+        }
+        Ok(statistics)
+    }
+
+    /// As [`search_among`](Self::search_among), by the statistics of this index.
+    pub fn search(&self, query: &str, k: usize, selection: Option<&Selection>) -> Result<Vec<LexicalHit>, Error> {
+        self.search_among(query, None, k, selection)
+    }
+
     /// The best `k` chunks for `query`, best first, equals by chunk id.
     ///
     /// The query is text: its terms are those that [`analyze`](super::analyze()) finds, any of them suffices, and one
     /// without terms finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
-    /// versions never are. Scores depend on the live chunks of this index and on nothing else, the selection included.
-    pub fn search(&self, query: &str, k: usize, selection: Option<&Selection>) -> Result<Vec<LexicalHit>, Error> {
+    /// versions never are. Scores depend on the live chunks of this index, or on `statistics` of several, and on nothing
+    /// else, the selection included.
+    pub fn search_among(
+        &self,
+        query: &str,
+        statistics: Option<&WordStatistics>,
+        k: usize,
+        selection: Option<&Selection>,
+    ) -> Result<Vec<LexicalHit>, Error> {
         if k == 0 || selection.is_some_and(Selection::is_empty) {
             return Ok(Vec::new());
         }
-        let similarity = Similarity::new(self.live_chunks(), self.live_words());
-        let terms = self.weigh(query_terms(query), &similarity)?;
+        let (chunks, words) =
+            statistics.map_or_else(|| (self.live_chunks(), self.live_words()), |all| (all.chunks, all.words));
+        let similarity = Similarity::new(chunks, words);
+        let terms = self.weigh(query_terms(query), statistics, &similarity)?;
         if terms.is_empty() {
             return Ok(Vec::new());
         }
@@ -53,18 +100,30 @@ impl LexicalIndex {
     }
 
     /// The terms that some live chunk holds, and what they are worth.
-    fn weigh(&self, texts: Vec<Box<[u8]>>, similarity: &Similarity) -> Result<Vec<QueryTerm>, Failure> {
+    fn weigh(
+        &self,
+        texts: Vec<Box<[u8]>>,
+        statistics: Option<&WordStatistics>,
+        similarity: &Similarity,
+    ) -> Result<Vec<QueryTerm>, Failure> {
         let mut terms = Vec::with_capacity(texts.len());
         for text in texts {
-            let term = Term::from_field_text(self.fields.text, std::str::from_utf8(&text).expect("terms are UTF-8"));
-            let found = self.base.term(&term)?;
-            let holders =
-                self.balance(self.base.holders(&found)?, |part| part.holders(&text), |part| part.holders(&text));
+            let (holders, found) = self.holders(&text)?;
             if holders > 0 {
-                terms.push(QueryTerm { weight: similarity.weight(holders), text, found, holders });
+                // A word written since the statistics were taken is in none of them.
+                let everywhere = statistics.and_then(|all| all.holders.get(&text)).copied().unwrap_or(0).max(holders);
+                terms.push(QueryTerm { weight: similarity.weight(everywhere), text, found, holders });
             }
         }
         Ok(terms)
+    }
+
+    /// How many live chunks hold a term, and where each segment has it.
+    fn holders(&self, text: &[u8]) -> Result<(u64, Vec<Option<TermInfo>>), Failure> {
+        let term = Term::from_field_text(self.fields.text, std::str::from_utf8(text).expect("terms are UTF-8"));
+        let found = self.base.term(&term)?;
+        let holders = self.balance(self.base.holders(&found)?, |part| part.holders(text), |part| part.holders(text));
+        Ok((holders, found))
     }
 
     fn search_memory(
@@ -90,10 +149,7 @@ impl LexicalIndex {
         selection: Option<&Selection>,
         best: &mut Best,
     ) -> Result<(), Failure> {
-        let is_kept = |chunk: ChunkId| {
-            !self.removed.contains_chunk(chunk)
-                && self.frozen.as_ref().is_none_or(|frozen| !frozen.removed.contains_chunk(chunk))
-        };
+        let is_kept = |chunk: ChunkId| self.keeps(chunk);
         let mut window = None;
         for (at, segment) in self.base.segments.iter().enumerate() {
             let mut posted = open_terms(segment, at, terms)?;
@@ -113,6 +169,14 @@ impl LexicalIndex {
             }
         }
         Ok(())
+    }
+}
+
+impl LexicalIndex {
+    /// Whether a chunk on disk was not removed since.
+    pub(super) fn keeps(&self, chunk: ChunkId) -> bool {
+        !self.removed.contains_chunk(chunk)
+            && self.frozen.as_ref().is_none_or(|frozen| !frozen.removed.contains_chunk(chunk))
     }
 }
 

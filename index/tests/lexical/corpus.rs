@@ -29,7 +29,7 @@ impl Version {
     }
 
     fn borrowed(&self) -> Vec<LexicalChunk<'_>> {
-        self.chunks.iter().map(|(id, context, text)| LexicalChunk { id: *id, context, text }).collect()
+        self.chunks.iter().map(|(id, context, text)| LexicalChunk { id: *id, context, text, names: &[] }).collect()
     }
 }
 

@@ -1,15 +1,17 @@
 //! `knowledge.search`: passages by meaning, by words, or both fused.
 
 use loom_index::Filter;
-use loom_storage::{Scope, Timestamp};
+use loom_storage::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Reading;
 use crate::error::Error;
+use crate::keys;
 use crate::limits::{self, FILTER_VALUES_MAX};
 use crate::op::{Facts, Kind, Query, Role};
-use crate::search::{self, Hit, Request};
+use crate::namespaces::{self, Visibility};
+use crate::search::{self, Hit, Reach, Request};
 
 /// See the module.
 pub struct Search;
@@ -139,9 +141,10 @@ impl Query for Search {
     fn answer(reading: &Reading<'_>, input: Input) -> Result<Output, Error> {
         check(&input)?;
         let filter = filter(&input, reading.now());
-        let (scopes, mut namespaces_skipped) = scopes(reading, &input)?;
+        let (reach, mut namespaces_skipped) = reach(reading, &input)?;
         let request = Request {
             query: &input.query,
+            names: keys::of_query(&input.query),
             mode: input.search_mode,
             lexical_weight: input.lexical_weight,
             filter: &filter,
@@ -150,7 +153,7 @@ impl Query for Search {
             collapse_sections: input.collapse_sections,
             narrow_spans: input.narrow_spans,
         };
-        let found = search::run(reading, &scopes, &request)?;
+        let found = search::run(reading, &reach, &request)?;
         namespaces_skipped.extend(found.skipped);
         Ok(Output {
             results: found.hits,
@@ -203,15 +206,31 @@ fn filter(input: &Input, now: Timestamp) -> Filter {
 }
 
 /// The namespaces to search, the addressed one first, and those left out of a fan-out.
-fn scopes(reading: &Reading<'_>, input: &Input) -> Result<(Vec<Scope>, Vec<String>), Error> {
-    let mut scopes = reading.scopes(&input.org, &input.namespace, &input.namespaces)?;
+fn reach(reading: &Reading<'_>, input: &Input) -> Result<(Reach, Vec<String>), Error> {
+    let mut reach =
+        Reach { first: reading.scopes(&input.org, &input.namespace, &input.namespaces)?, public: Vec::new() };
     if !input.namespaces.is_empty() || input.namespace_scope == NamespaceScope::This {
-        return Ok((scopes, Vec::new()));
+        return Ok((reach, Vec::new()));
     }
-    let others = reading.snapshot().namespaces(Some(&input.org))?;
-    let mut others: Vec<Scope> =
-        others.into_iter().map(|row| row.scope).filter(|scope| !scopes.contains(scope)).collect();
-    let skipped = others.split_off(others.len().min(reading.config().fanout_namespaces_max));
-    scopes.extend(others);
-    Ok((scopes, skipped.into_iter().map(|scope| scope.namespace).collect()))
+    let settings = &reading.config().search;
+    let (mut further, mut skipped) = (0, Vec::new());
+    for row in reading.snapshot().namespaces(Some(&input.org))? {
+        if row.scope == reach.first[0] {
+            continue;
+        }
+        let facts = namespaces::facts(reading.snapshot(), &row.scope)?;
+        if !settings.fanout_kinds.contains(&facts.kind) {
+            continue;
+        }
+        if further == settings.fanout_namespaces_max {
+            skipped.push(row.scope.namespace);
+            continue;
+        }
+        further += 1;
+        match facts.visibility {
+            Visibility::Private => reach.first.push(row.scope),
+            Visibility::Public => reach.public.push(row.scope),
+        }
+    }
+    Ok((reach, skipped))
 }

@@ -182,7 +182,7 @@ fn modes_pin_a_leg_and_the_weight_shifts_the_fusion() {
 #[test]
 fn a_fan_out_reads_no_more_namespaces_than_it_may() {
     let folder = Folder::new();
-    let engine = folder.open_with(|config| config.fanout_namespaces_max = 2);
+    let engine = folder.open_with(|config| config.search.fanout_namespaces_max = 2);
     for namespace in ["a", "b", "c", "d", "local"] {
         ok(
             &engine,

@@ -1,0 +1,156 @@
+//! Exact names: what a passage's code names, and which terms of a query are names rather than words.
+//!
+//! Two names are the same when they are spelled alike, in any case. A name is letters, digits, `_`, `$` and dots; a dash
+//! belongs to it only where it joins the segments of a dotted path.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// The most names of one passage; the rest are left to the lexical leg.
+pub const CHUNK_KEYS_MAX: usize = 256;
+/// The most names of a query that are looked up.
+pub const QUERY_KEYS_MAX: usize = 64;
+/// The longest name in bytes.
+pub const KEY_BYTES_MAX: usize = 200;
+
+/// Whether a name cannot be a plain word: it has an underscore, a dot, a `$` or a digit, or a capital after a small letter.
+pub fn is_identifier(name: &str) -> bool {
+    let mut after_small = false;
+    name.chars().any(|c| {
+        let tells = matches!(c, '_' | '.' | '$') || c.is_numeric() || (after_small && c.is_uppercase());
+        after_small = c.is_lowercase();
+        tells
+    })
+}
+
+/// The names in `text`, in order.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let runs = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-')));
+    runs.flat_map(|run| {
+        let run = run.trim_matches(['.', '-']);
+        // A dash belongs to a dotted path alone; elsewhere it parts words.
+        let parts = if run.contains('.') { 1 } else { usize::MAX };
+        run.splitn(parts, '-')
+    })
+    .filter(|name| !name.is_empty() && name.len() <= KEY_BYTES_MAX)
+}
+
+/// The exact names that a query asks for, as it spells them, each once: its identifiers, or the whole query when that is
+/// one term.
+pub fn of_query(query: &str) -> Vec<&str> {
+    let whole = query.trim();
+    let is_one_term = !whole.contains(char::is_whitespace) && whole.len() <= KEY_BYTES_MAX;
+    let mut seen = HashSet::new();
+    let terms = is_one_term.then_some(whole).into_iter().chain(names(query).filter(|name| is_identifier(name)));
+    terms.filter(|name| seen.insert(name.to_lowercase())).take(QUERY_KEYS_MAX).collect()
+}
+
+/// Code in a text: what is written as a name, and what names others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// Whether it stands in a line of text, between backticks.
+    pub is_inline: bool,
+}
+
+/// The names that the code within `passage` (bytes of `text`) defines or reads, in order, each once. `code` ascends.
+///
+/// What stands alone between backticks is a name whatever it is; in other code only identifiers are, and none that is a
+/// number.
+pub fn of_passage(text: &str, passage: Range<usize>, code: &[Code]) -> Vec<String> {
+    let first = code.partition_point(|code| code.range.end <= passage.start);
+    let mut keys = Keys::default();
+    for code in code[first..].iter().take_while(|code| code.range.start < passage.end) {
+        let range = code.range.start.max(passage.start)..code.range.end.min(passage.end);
+        let Some(written) = text.get(range) else { continue };
+        let written = if code.is_inline { written.trim_matches('`').trim() } else { written };
+        if code.is_inline && !written.contains(char::is_whitespace) {
+            keys.add(written);
+        }
+        for name in names(written) {
+            if is_identifier(name) && name.contains(char::is_alphabetic) {
+                keys.add(name);
+            }
+        }
+    }
+    keys.names
+}
+
+#[derive(Default)]
+struct Keys {
+    names: Vec<String>,
+    seen: HashSet<String>,
+}
+
+impl Keys {
+    fn add(&mut self, name: &str) {
+        let fits = name.contains(char::is_alphanumeric) && name.len() <= KEY_BYTES_MAX;
+        if fits && self.names.len() < CHUNK_KEYS_MAX && self.seen.insert(name.to_lowercase()) {
+            self.names.push(name.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_cannot_be_plain_words() {
+        for name in ["orders_daily", "server.port", "userId", "$HOME", "sha256", "v2", "GitHub", "_", "größeIn"] {
+            assert!(is_identifier(name), "{name}");
+        }
+        for word in ["status", "ID", "TTL", "Name", "ORDERS", "größe", ""] {
+            assert!(!is_identifier(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_query_asks_for_its_identifiers() {
+        let cases: [(&str, &[&str]); 9] = [
+            ("why is orders_daily late", &["orders_daily"]),
+            ("What does server.port do, and pool.max-size?", &["server.port", "pool.max-size"]),
+            ("the status and name of an ID with a TTL", &[]),
+            ("status", &["status"]),
+            ("  max-size ", &["max-size"]),
+            ("the max-size of a read-only pool", &[]),
+            ("compare userId with userid and USERID", &["userId"]),
+            ("It ends. Then $PATH.", &["$PATH"]),
+            ("std::fs::read_dir", &["std::fs::read_dir", "read_dir"]),
+        ];
+        for (query, keys) in cases {
+            assert_eq!(of_query(query), keys, "{query}");
+        }
+    }
+
+    fn code(text: &str, written: &str, is_inline: bool) -> Code {
+        let start = text.find(written).expect("it is there");
+        Code { range: start..start + written.len(), is_inline }
+    }
+
+    #[test]
+    fn code_names_things() {
+        let text = "Set `pool.max-size` or `ttl`, see `kubectl get my_pods`.\n\nlet userId = orders[17];\nread(plain)\n";
+        let all = [
+            code(text, "`pool.max-size`", true),
+            code(text, "`ttl`", true),
+            code(text, "`kubectl get my_pods`", true),
+            code(text, "let userId = orders[17];\nread(plain)\n", false),
+        ];
+        assert_eq!(of_passage(text, 0..text.len(), &all), ["pool.max-size", "ttl", "my_pods", "userId"]);
+        let middle = text.find("`ttl`").expect("it is there");
+        assert_eq!(of_passage(text, middle..middle + 7, &all), ["ttl"]);
+        assert_eq!(of_passage(text, 0..4, &all), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let long = format!("`a_{}`", "x".repeat(KEY_BYTES_MAX));
+        assert_eq!(of_passage(&long, 0..long.len(), &[code(&long, &long, true)]), Vec::<String>::new());
+        let many: String = (0..1_000).map(|number| format!("name_{number} ")).collect();
+        let keys = of_passage(&many, 0..many.len(), &[Code { range: 0..many.len(), is_inline: false }]);
+        assert_eq!(keys.len(), CHUNK_KEYS_MAX);
+        assert_eq!(of_query(&many).len(), QUERY_KEYS_MAX);
+    }
+}
