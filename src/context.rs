@@ -169,7 +169,7 @@ pub struct Views<'e> {
 impl Views<'_> {
     /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
     /// projection cannot follow the store and another has to be asked for.
-    pub fn of<'p>(&self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
+    pub fn of<'p>(self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
         match projection.view(self.engine.store.as_ref()) {
             Err(loom_index::Error::Rebuild { detail, .. }) => {
                 tracing::warn!(scope = %projection.scope(), detail, "rebuilding the projections");

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn code_names_things() {
-        let text = "Set `pool.max-size` or `ttl`, see `kubectl get my_pods`.\n\nlet userId = orders[17];\nread(plain)\n";
+        let text =
+            "Set `pool.max-size` or `ttl`, see `kubectl get my_pods`.\n\nlet userId = orders[17];\nread(plain)\n";
         let all = [
             code(text, "`pool.max-size`", true),
             code(text, "`ttl`", true),
@@ -148,7 +149,7 @@ mod tests {
     fn names_are_bounded() {
         let long = format!("`a_{}`", "x".repeat(KEY_BYTES_MAX));
         assert_eq!(of_passage(&long, 0..long.len(), &[code(&long, &long, true)]), Vec::<String>::new());
-        let many: String = (0..1_000).map(|number| format!("name_{number} ")).collect();
+        let many = (0..1_000).map(|number| format!("name_{number}")).collect::<Vec<_>>().join(" ");
         let keys = of_passage(&many, 0..many.len(), &[Code { range: 0..many.len(), is_inline: false }]);
         assert_eq!(keys.len(), CHUNK_KEYS_MAX);
         assert_eq!(of_query(&many).len(), QUERY_KEYS_MAX);

@@ -197,7 +197,10 @@ pub(crate) fn block_types(scope: &Scope, snapshot: &dyn Snapshot, version: &Vers
 }
 
 pub(crate) fn lexical_chunks(chunks: &[Chunk]) -> Vec<LexicalChunk<'_>> {
-    chunks.iter().map(|chunk| LexicalChunk { id: chunk.id, context: &chunk.context, text: &chunk.text, names: &chunk.keys }).collect()
+    chunks
+        .iter()
+        .map(|chunk| LexicalChunk { id: chunk.id, context: &chunk.context, text: &chunk.text, names: &chunk.keys })
+        .collect()
 }
 
 pub(crate) fn add_vectors(

@@ -8,6 +8,7 @@ mod compact;
 mod completions;
 mod demo;
 mod doctor;
+mod eval;
 mod failure;
 mod get;
 mod list;
@@ -52,6 +53,7 @@ enum Command {
     Serve(serve::Args),
     Call(call::Args),
     Doctor(doctor::Args),
+    Eval(eval::Args),
     Backup(backup::Args),
     RestoreBackup(backup::RestoreArgs),
     Compact(compact::Args),
@@ -89,6 +91,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Serve(args) => serve::run(global, &args, screen),
         Command::Call(args) => call::run(global, &args, screen),
         Command::Doctor(args) => doctor::run(global, &args, screen),
+        Command::Eval(args) => eval::run(global, &args, screen),
         Command::Backup(args) => backup::run(global, &args, screen),
         Command::RestoreBackup(args) => backup::restore(global, &args, screen),
         Command::Compact(args) => compact::run(global, &args, screen),

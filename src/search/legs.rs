@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use loom_index::fuse::Best;
 use loom_index::text::WordStatistics;
 use loom_index::{LegHits, LegQuery, Model, Projection};
 use loom_storage::{Scope, Snapshot};
-use rayon::prelude::*;
 
 use super::Request;
 use crate::context::Reading;
@@ -78,16 +79,40 @@ pub fn ask(
             let legs = view.search(&question.of(model))?;
             Ok(Some(Asked { scope: scope.clone(), model: model.clone(), legs, snapshot: view.into_snapshot() }))
         };
-        // One namespace is not worth the way to another thread.
-        let asked: Vec<Option<Asked>> = if open.len() > 1 {
-            open.par_iter().map(one).collect::<Result<_, _>>()?
-        } else {
-            open.iter().map(one).collect::<Result<_, _>>()?
-        };
+        let asked = each(&open, one)?;
         if asked.iter().all(Option::is_some) {
             return Ok(asked.into_iter().flatten().collect());
         }
     }
+}
+
+/// Calls `one` with each item, in as many threads as there are cores, and answers in the items' order. They are threads of
+/// their own since a view may wait for work that the pool for computing does.
+fn each<T: Sync, U: Send>(items: &[T], one: impl Fn(&T) -> Result<U, Error> + Sync) -> Result<Vec<U>, Error> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    if threads < 2 {
+        return items.iter().map(one).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
+        {
+            done.push((at, one(item)));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, answer)| answer).collect()
 }
 
 impl Question<'_> {

@@ -21,7 +21,7 @@ use crate::ops::knowledge::search::SearchMode;
 use legs::{Asked, QueryVectors};
 
 pub use hit::Hit;
-pub use settings::SearchSettings;
+pub use settings::{FusionKind, SearchSettings};
 
 /// The least depth of a leg's list, so that what one leg ranks low can still be lifted by the other.
 const LEG_DEPTH_MIN: usize = 100;

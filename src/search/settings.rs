@@ -65,9 +65,8 @@ impl SearchSettings {
         }
         if let Some(value) = given("LOOM_KNOWLEDGE_VECTOR_SHARE") {
             let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-            self.vector_share = Some(share.ok_or_else(|| {
-                refused("LOOM_KNOWLEDGE_VECTOR_SHARE", &value, "a number from 0 to 1")
-            })?);
+            self.vector_share =
+                Some(share.ok_or_else(|| refused("LOOM_KNOWLEDGE_VECTOR_SHARE", &value, "a number from 0 to 1"))?);
         }
         if let Some(value) = given("LOOM_KNOWLEDGE_NOISE_FILTER") {
             self.noise_filter = match value.to_ascii_lowercase().as_str() {

@@ -37,6 +37,6 @@ pub use analysis::Analysis;
 pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze};
 pub use flush::{FlushJob, Flushed};
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
-pub use score::LexicalHit;
 pub use names::NAMES_MAX;
+pub use score::LexicalHit;
 pub use search::{QUERY_TERMS_MAX, WordStatistics};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use loom_storage::ChunkId;
-use tantivy::{Term, TERMINATED};
+use tantivy::{TERMINATED, Term};
 
 use super::cursor::Cursor;
 use super::error::Failure;

@@ -82,8 +82,10 @@ fn a_build_that_was_cut_off_leaves_nothing_in_the_next() {
     let mut index = LexicalIndex::create(&folder).unwrap();
     for version in place.snapshot().live_versions(&scope(), None, 9).unwrap().items {
         let chunks = place.snapshot().chunks(&scope(), version.first_chunk, version.chunk_count).unwrap();
-        let chunks: Vec<_> =
-            chunks.iter().map(|chunk| LexicalChunk { id: chunk.id, context: "", text: &chunk.text, names: &[] }).collect();
+        let chunks: Vec<_> = chunks
+            .iter()
+            .map(|chunk| LexicalChunk { id: chunk.id, context: "", text: &chunk.text, names: &[] })
+            .collect();
         index.add(version.id, &chunks);
     }
     // What a build writes on its way follows nothing yet.

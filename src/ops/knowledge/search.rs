@@ -9,8 +9,8 @@ use crate::context::Reading;
 use crate::error::Error;
 use crate::keys;
 use crate::limits::{self, FILTER_VALUES_MAX};
-use crate::op::{Facts, Kind, Query, Role};
 use crate::namespaces::{self, Visibility};
+use crate::op::{Facts, Kind, Query, Role};
 use crate::search::{self, Hit, Reach, Request};
 
 /// See the module.
