@@ -151,7 +151,7 @@ impl Engine {
     ) -> Result<Findings, Error> {
         let until = after(DOCTOR_WAIT);
         let projection = self.inner().projection(scope, snapshot, until)?;
-        let view = projection.view(self.inner().store.as_ref())?;
+        let view = projection.view(self.inner().store.as_ref(), until)?;
         let inventory = view.inventory(options.deep)?;
         let comparison =
             Comparison { scope, snapshot: view.into_snapshot(), inventory, findings: Findings::default(), chunks: 0 };
