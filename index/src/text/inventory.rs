@@ -73,7 +73,9 @@ impl LexicalInventory {
             let first = self.entries.partition_point(|entry| entry.chunk < chunk);
             let count = self.entries[first..].partition_point(|entry| entry.chunk == chunk);
             let found = &mut self.entries[first..first + count];
-            found.iter_mut().for_each(|entry| entry.asked = true);
+            for entry in found.iter_mut() {
+                entry.asked = true;
+            }
             let is_right = |entry: &Entry| {
                 entry.version == version
                     && analysis.is_none_or(|analysis| {

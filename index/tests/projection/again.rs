@@ -178,7 +178,7 @@ fn answers(projection: &Projection, place: &Place) -> Vec<String> {
         let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
         let vectors = view.snapshot().vectors(&scope(), &inventory.model.name, &inputs).unwrap();
         inventory.compare(version, &chunks, &vectors, |part, at, difference| {
-            panic!("{:?}: chunk {at} of {version:?}: {difference:?}", part);
+            panic!("{part:?}: chunk {at} of {version:?}: {difference:?}");
         });
     }
     assert_eq!((inventory.left_over().next(), inventory.miscount(), inventory.served()), (None, None, served));
