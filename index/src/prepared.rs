@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use crate::build::chunks_of;
+use crate::cores;
 use crate::error::Error;
 use crate::projection::Model;
 use crate::text::Analysis;
@@ -105,8 +106,11 @@ impl Announced {
             (new.doc_id, Arc::new(Prepared::announced(new, known)))
         };
         // One document is not worth the way to another thread.
-        let prepared: Vec<_> =
-            if news.len() > 1 { news.par_iter().map(prepare).collect() } else { news.iter().map(prepare).collect() };
+        let prepared: Vec<_> = if news.len() > 1 {
+            cores::share(|| news.par_iter().map(prepare).collect())
+        } else {
+            news.iter().map(prepare).collect()
+        };
         let versions = prepared.iter().map(|(id, _)| *id).collect();
         self.0.lock().extend(prepared);
         Announcement { announced: Arc::clone(self), versions }

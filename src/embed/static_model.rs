@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use loom_index::cores;
 use rayon::prelude::*;
 
 use super::wordpiece::Vocabulary;
@@ -45,7 +46,8 @@ impl Embedder for BuiltIn {
             if Instant::now() > until {
                 return Err(EmbedError::Late);
             }
-            vectors.par_extend(inputs.par_iter().map_init(Vec::new, |tokens, text| model.embed(text, tokens)));
+            let each = |tokens: &mut Vec<_>, text: &&str| model.embed(text, tokens);
+            vectors.append(&mut cores::share(|| inputs.par_iter().map_init(Vec::new, each).collect()));
         }
         Ok(vectors)
     }

@@ -12,6 +12,7 @@ use super::rows::{Block, Rows};
 use super::table::Table;
 use super::{damaged, failed, io_failed};
 use crate::Error;
+use crate::cores;
 
 /// The dimensions a model's vectors may have.
 pub const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=4096;
@@ -74,5 +75,5 @@ fn read_segment(folder: &Folder, segment: &Segment) -> Result<Vec<Block>, Error>
         reader.part(number, buffer)?;
         decode_part(buffer, folder.dim).ok_or_else(|| damaged("a part of a segment has half a row"))
     };
-    (0..count).into_par_iter().map_init(Vec::new, read).collect()
+    cores::share(|| (0..count).into_par_iter().map_init(Vec::new, read).collect())
 }
