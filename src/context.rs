@@ -116,7 +116,7 @@ impl<'e> Reading<'e> {
 
     /// What views are taken with, in any thread.
     pub fn views(&self) -> Views<'e> {
-        Views { engine: self.engine }
+        Views { engine: self.engine, until: self.deadline.at() }
     }
 
     /// What is known of a model.
@@ -164,13 +164,15 @@ impl<'e> Reading<'e> {
 #[derive(Clone, Copy)]
 pub struct Views<'e> {
     engine: &'e Inner,
+    /// When a view is no longer waited for.
+    until: Instant,
 }
 
 impl Views<'_> {
     /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
     /// projection cannot follow the store and another has to be asked for.
-    pub fn of<'p>(self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
-        match projection.view(self.engine.store.as_ref()) {
+    pub fn of(self, projection: &Arc<Projection>) -> Result<Option<View<'_>>, Error> {
+        match projection.view(self.engine.store.as_ref(), self.until) {
             Err(loom_index::Error::Rebuild { detail, .. }) => {
                 tracing::warn!(scope = %projection.scope(), detail, "rebuilding the projections");
                 self.engine.projections.replace(projection)?;

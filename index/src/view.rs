@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use loom_storage::{ChunkId, Seq, Snapshot, Version};
+use loom_storage::{ChunkId, Seq, Snapshot};
 use parking_lot::RwLockReadGuard;
 
 use crate::catalog::Filter;
@@ -199,12 +199,6 @@ impl View<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the lexical index holds the version, and how many of its chunks the vector index holds.
-    pub fn holds(&self, version: &Version) -> (bool, usize) {
-        let vectors = version.chunk_ids().filter(|id| self.state.vectors.contains(*id)).count();
-        (self.state.lexical.contains(version.id), vectors)
     }
 
     /// The totals.
