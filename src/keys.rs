@@ -45,6 +45,12 @@ pub fn of_query(query: &str) -> Vec<&str> {
     terms.filter(|name| seen.insert(name.to_lowercase())).take(QUERY_KEYS_MAX).collect()
 }
 
+/// How much of a query its names are, by its words: 1 when it is nothing else.
+#[expect(clippy::cast_precision_loss, reason = "a query has few words")]
+pub fn share(query: &str, names: &[&str]) -> f64 {
+    (names.len() as f64 / query.split_whitespace().count().max(1) as f64).min(1.0)
+}
+
 /// Code in a text: what is written as a name, and what names others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {

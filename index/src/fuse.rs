@@ -4,8 +4,8 @@ use crate::view::Candidate;
 
 /// How much the first ranks are levelled: with 60, the first of a list counts as much as the second and a sixtieth.
 const RANK_CONSTANT: f64 = 60.0;
-/// What a candidate that holds every exact name of the query gains in a convex fusion, whose other parts sum to 1 at most.
-const NAMES_SHARE: f64 = 1.0;
+/// Up to so many chunks that hold a name, it tells all it can.
+const NAME_HOLDERS_FEW: f64 = 10.0;
 
 /// How the legs' lists become one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +40,17 @@ impl Best {
     }
 }
 
+/// What a query says of its legs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weights {
+    /// The lexical leg's weight; zero, negative or not finite leaves it out.
+    pub lexical: f64,
+    /// How much of the query its exact names are, 0 to 1: what a convex fusion adds for holding all of them, where few do.
+    pub names_share: f64,
+    /// How many chunks hold each of the names, in all namespaces that are searched.
+    pub name_holders: Vec<u64>,
+}
+
 /// What each leg adds to a fused score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Parts {
@@ -59,19 +70,16 @@ impl Parts {
 }
 
 impl Fusion {
-    /// What the legs add for a candidate of a query of `names_asked` exact names. A `lexical_weight` that is zero,
-    /// negative or not finite leaves the lexical leg out.
-    pub fn parts(&self, candidate: &Candidate, best: Best, lexical_weight: f64, names_asked: usize) -> Parts {
-        let lexical_weight = if lexical_weight.is_finite() { lexical_weight.max(0.0) } else { 0.0 };
+    /// What the legs add for a candidate.
+    pub fn parts(&self, candidate: &Candidate, best: Best, query: &Weights) -> Parts {
+        let lexical_weight = if query.lexical.is_finite() { query.lexical.max(0.0) } else { 0.0 };
         match *self {
             Self::Convex { vector_share } => {
                 let share = |score: f32, best: f32| if best > 0.0 { f64::from((score / best).max(0.0)) } else { 0.0 };
-                let held = f64::from(candidate.names.count_ones());
                 Parts {
                     lexical: lexical_weight * (1.0 - vector_share) * share(candidate.lexical_score, best.lexical),
                     vector: vector_share * share(candidate.similarity.unwrap_or(0.0), best.similarity),
-                    #[expect(clippy::cast_precision_loss, reason = "a query has few names")]
-                    names: NAMES_SHARE * held / names_asked.max(1) as f64,
+                    names: query.names_share * held(candidate.names, &query.name_holders),
                 }
             }
             Self::ReciprocalRank => {
@@ -86,6 +94,15 @@ impl Fusion {
             }
         }
     }
+}
+
+/// The share of the names asked for that a candidate holds, each as much as it tells: one that many chunks hold hardly
+/// tells them apart.
+#[expect(clippy::cast_precision_loss, reason = "counts of chunks are far below 2^52")]
+fn held(names: u64, holders: &[u64]) -> f64 {
+    let telling = |holders: u64| (NAME_HOLDERS_FEW / holders.max(1) as f64).min(1.0);
+    let of_held = (0..).zip(holders).filter(|(at, _)| names >> at & 1 == 1);
+    of_held.map(|(_, holders)| telling(*holders)).sum::<f64>() / holders.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -110,33 +127,49 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
     }
 
+    fn weights(lexical: f64, name_holders: &[u64]) -> Weights {
+        Weights { lexical, names_share: 0.5, name_holders: name_holders.to_vec() }
+    }
+
     #[test]
     fn reciprocal_ranks_are_added_by_weight() {
         let both = candidate(Some((2, 1.0)), Some(1), 0.5, 0);
-        let score = |weight| Fusion::ReciprocalRank.parts(&both, Best::default(), weight, 0).score();
+        let score = |weight| Fusion::ReciprocalRank.parts(&both, Best::default(), &weights(weight, &[])).score();
         near(score(0.5), 0.5 / 62.0 + 1.0 / 61.0);
         for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             near(score(weight), 1.0 / 61.0);
         }
-        let named = Fusion::ReciprocalRank.parts(&candidate(None, None, 0.1, 0b1), Best::default(), 1.0, 2);
-        near(named.score(), 1.0 / 61.0);
+        let named = candidate(None, None, 0.1, 0b1);
+        near(Fusion::ReciprocalRank.parts(&named, Best::default(), &weights(1.0, &[1, 1])).score(), 1.0 / 61.0);
     }
 
     #[test]
     fn convex_scores_are_shares_of_the_best() {
         let fusion = Fusion::Convex { vector_share: 0.4 };
-        let candidates = [candidate(Some((1, 8.0)), None, 0.2, 0), candidate(Some((2, 4.0)), Some(1), 0.8, 0b11)];
+        let candidates = [candidate(Some((1, 8.0)), None, 0.2, 0), candidate(Some((2, 4.0)), Some(1), 0.8, 0)];
         let best = Best::default().with(&candidates);
         assert_eq!(best, Best { lexical: 8.0, similarity: 0.8 });
-        near(fusion.parts(&candidates[0], best, 1.0, 0).score(), 0.6 + 0.4 * 0.25);
-        near(fusion.parts(&candidates[1], best, 1.0, 4).score(), 0.3 + 0.4 + 0.5);
-        near(fusion.parts(&candidates[0], best, 0.0, 0).score(), 0.4 * 0.25);
+        near(fusion.parts(&candidates[0], best, &weights(1.0, &[])).score(), 0.6 + 0.4 * 0.25);
+        near(fusion.parts(&candidates[1], best, &weights(1.0, &[])).score(), 0.3 + 0.4);
+        near(fusion.parts(&candidates[0], best, &weights(0.0, &[])).score(), 0.4 * 0.25);
+    }
+
+    #[test]
+    fn a_name_that_many_hold_tells_little() {
+        let fusion = Fusion::Convex { vector_share: 0.4 };
+        let names = |names, holders: &[u64]| {
+            fusion.parts(&candidate(None, None, 0.0, names), Best::default(), &weights(1.0, holders)).names
+        };
+        near(names(0b1, &[1]), 0.5);
+        near(names(0b11, &[1, 10, 3, 4]), 0.25);
+        near(names(0b1, &[1000]), 0.005);
+        near(names(0b10, &[1, 20]), 0.125);
     }
 
     #[test]
     fn what_points_away_from_the_query_adds_nothing() {
         let fusion = Fusion::Convex { vector_share: 1.0 };
         let away = candidate(None, Some(1), -0.3, 0);
-        near(fusion.parts(&away, Best::default().with(&[away]), 1.0, 0).score(), 0.0);
+        near(fusion.parts(&away, Best::default().with(&[away]), &weights(1.0, &[])).score(), 0.0);
     }
 }

@@ -69,6 +69,8 @@ pub struct LegHits {
     pub candidates: Vec<Candidate>,
     /// How many chunks passed the filter.
     pub selected: usize,
+    /// How many of them hold each of the names asked for.
+    pub name_holders: Vec<u64>,
     /// Milliseconds spent in the lexical leg.
     pub lexical_ms: f64,
     /// Milliseconds spent in the vector leg.
@@ -146,7 +148,8 @@ impl View<'_> {
         }
         hits.vector_ms = ms(started);
         let started = Instant::now();
-        for (rank, (chunk, names)) in (1..).zip(self.named(query, &selection)?) {
+        let named = self.named(query, &selection, &mut hits.name_holders)?;
+        for (rank, (chunk, names)) in (1..).zip(named) {
             let candidate = entry(&mut candidates, chunk);
             (candidate.names_rank, candidate.names) = (Some(rank), names);
         }
@@ -159,11 +162,17 @@ impl View<'_> {
     }
 
     /// The chunks that hold most of the names, most first, those of equally many by their words.
-    fn named(&self, query: &LegQuery<'_>, selection: &Selection) -> Result<Vec<(ChunkId, u64)>, Error> {
+    fn named(
+        &self,
+        query: &LegQuery<'_>,
+        selection: &Selection,
+        holders: &mut Vec<u64>,
+    ) -> Result<Vec<(ChunkId, u64)>, Error> {
         if query.names.is_empty() {
             return Ok(Vec::new());
         }
         let found = self.state.lexical.named(query.names, selection)?;
+        holders.extend((0..query.names.len()).map(|at| found.values().map(|names| names >> at & 1).sum::<u64>()));
         let mut scores: HashMap<ChunkId, f32> = HashMap::new();
         if let Some(text) = query.text {
             let only = Selection::of(found.keys().copied());

@@ -149,3 +149,8 @@ fn statistics(
 pub fn best(asked: &[Asked]) -> Best {
     asked.iter().fold(Best::default(), |best, asked| best.with(&asked.legs.candidates))
 }
+
+/// How many chunks of all namespaces hold each of the names.
+pub fn name_holders(asked: &[Asked], names: usize) -> Vec<u64> {
+    (0..names).map(|at| asked.iter().filter_map(|asked| asked.legs.name_holders.get(at)).sum()).collect()
+}

@@ -11,12 +11,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use loom_index::Filter;
-use loom_index::fuse::{Best, Fusion, Parts};
+use loom_index::fuse::{Parts, Weights};
+use loom_index::{Candidate, Filter};
 use loom_storage::{ChunkId, Scope, Version, VersionId};
 
 use crate::context::Reading;
 use crate::error::Error;
+use crate::keys;
 use crate::ops::knowledge::search::SearchMode;
 use legs::{Asked, QueryVectors};
 
@@ -138,6 +139,11 @@ fn pass(
     }
     reading.time("store", (ms(started) - in_legs).max(0.0));
     let best = legs::best(&asked);
+    let weights = Weights {
+        lexical: request.lexical_weight,
+        names_share: keys::share(request.query, &request.names),
+        name_holders: legs::name_holders(&asked, request.names.len()),
+    };
     for asked in asked {
         if asked.scope == scopes[0] {
             found.embedding_model.clone_from(&asked.model.name);
@@ -145,7 +151,7 @@ fn pass(
         let started = Instant::now();
         let card = reading.card(&asked.model);
         let fusion = reading.config().search.fusion(card.vector_share);
-        let ranked = ranked(request, &asked, fusion, best);
+        let ranked = ranked(request, &asked, &|candidate| fusion.parts(candidate, best, &weights));
         reading.time("fuse", ms(started));
         let started = Instant::now();
         read_hits(request, &asked, ranked, f64::from(card.noise_floor), found)?;
@@ -156,12 +162,12 @@ fn pass(
 }
 
 /// The candidates of one namespace, best first.
-fn ranked(request: &Request<'_>, asked: &Asked, fusion: Fusion, best: Best) -> Vec<Ranked> {
+fn ranked(request: &Request<'_>, asked: &Asked, fused: &dyn Fn(&Candidate) -> Parts) -> Vec<Ranked> {
     let candidates = asked.legs.candidates.iter();
     let mut ranked: Vec<Ranked> = candidates
         .map(|candidate| {
             let parts = match request.mode {
-                SearchMode::Hybrid => fusion.parts(candidate, best, request.lexical_weight, request.names.len()),
+                SearchMode::Hybrid => fused(candidate),
                 SearchMode::Semantic => {
                     Parts { vector: f64::from(candidate.similarity.unwrap_or(0.0)), ..Parts::default() }
                 }
