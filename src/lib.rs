@@ -19,6 +19,7 @@ mod ingest;
 mod limits;
 mod maintenance;
 mod models;
+mod noise;
 mod op;
 pub mod ops;
 mod reembed;
