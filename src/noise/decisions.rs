@@ -30,11 +30,11 @@ const LABELS: [&str; 14] = [
 ];
 /// What such a label has in it when the decision is still to be made.
 const LABEL_DENIALS: [&str; 14] = [
-    "be", "no", "not", "open", "pending", "needed", "required", "awaiting", "next", "future", "upcoming", "missing", "for",
-    "before",
+    "be", "no", "not", "open", "pending", "needed", "required", "awaiting", "next", "future", "upcoming", "missing",
+    "for", "before",
 ];
 /// They tell of a decision, with what may follow; the first word is looked up.
-const DECIDED: [&[&str]; 45] = [
+const DECIDED: [&[&str]; 46] = [
     &["agreed"],
     &["decided"],
     &["concluded"],
@@ -42,6 +42,7 @@ const DECIDED: [&[&str]; 45] = [
     &["rejected"],
     &["vetoed"],
     &["chose"],
+    &["chosen"],
     &["opted"],
     &["settled", "on"],
     &["signed", "off"],
@@ -82,7 +83,7 @@ const DECIDED: [&[&str]; 45] = [
     &["from", "now", "on"],
 ];
 /// They state a plan when a verb follows.
-const PLANNED: [&[&str]; 30] = [
+const PLANNED: [&[&str]; 22] = [
     &["we'll"],
     &["we", "will"],
     &["we", "shall"],
@@ -97,14 +98,6 @@ const PLANNED: [&[&str]; 30] = [
     &["we're", "planning", "to"],
     &["we", "are", "planning", "to"],
     &["we", "intend", "to"],
-    &["we're", "keeping"],
-    &["we", "are", "keeping"],
-    &["we're", "dropping"],
-    &["we", "are", "dropping"],
-    &["we're", "switching"],
-    &["we", "are", "switching"],
-    &["we're", "adopting"],
-    &["we", "are", "adopting"],
     &["plan", "is", "to"],
     &["plan", "is", "for"],
     &["plan", "is", "that"],
@@ -113,6 +106,25 @@ const PLANNED: [&[&str]; 30] = [
     &["planned", "for"],
     &["planned", "to"],
     &["let's"],
+];
+/// They state a plan behind "we are".
+const COURSES: [&str; 16] = [
+    "keeping",
+    "dropping",
+    "switching",
+    "adopting",
+    "moving",
+    "migrating",
+    "replacing",
+    "removing",
+    "deprecating",
+    "standardizing",
+    "standardising",
+    "postponing",
+    "delaying",
+    "cancelling",
+    "canceling",
+    "rolling",
 ];
 const DENIALS: [&str; 17] = [
     "not", "no", "never", "nobody", "none", "nothing", "neither", "nor", "cannot", "if", "whether", "unless", "until",
@@ -251,10 +263,20 @@ fn decides_at(words: &[&str], at: usize) -> bool {
 }
 
 fn plans_at(words: &[&str], at: usize) -> bool {
-    let end = phrase_at(words, at, &PLANNED).or_else(|| will_at(words, at));
-    let Some(end) = end else { return false };
+    let course = || course_at(words, at).or_else(|| will_at(words, at));
+    let Some(end) = phrase_at(words, at, &PLANNED).or_else(course) else { return false };
     let rest = &words[end..];
     !is_denied(words, at, &EMBEDDING) && !rest.is_empty() && !is_unanswered_after(rest) && !is_talk(rest)
+}
+
+/// Where `we are dropping ..` begins to say what.
+fn course_at(words: &[&str], at: usize) -> Option<usize> {
+    let verb = match words[at..] {
+        ["we're", ..] => at + 1,
+        ["we", "are", ..] => at + 2,
+        _ => return None,
+    };
+    words.get(verb).is_some_and(|word| COURSES.contains(word)).then_some(verb + 1)
 }
 
 /// Where a plan without "we" ends: `The flag will ..` at the start of a clause, `.. will be removed`.
@@ -299,7 +321,7 @@ fn is_unanswered_after(rest: &[&str]) -> bool {
 /// Whether the verb that words start with is about talking, not doing.
 fn is_talk(words: &[&str]) -> bool {
     let skipped = |word: &&str| ADVERBS.contains(word) || *word == "be";
-    let Some(at) = words.iter().position(|word| !skipped(&word)) else { return true };
+    let Some(at) = words.iter().position(|word| !skipped(word)) else { return true };
     let verb = words[at];
     TALK_PAIRS.iter().any(|pair| words[at..].starts_with(pair))
         || TALK.iter().any(|stem| verb.strip_prefix(stem).is_some_and(|ending| ENDINGS.contains(&ending)))

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::titles::{Genre, dates_a_meeting, genre};
-use super::{decisions, headings, questions, recordings};
+use super::{decisions, headings, language, questions, recordings};
 use crate::chunk::{Cut, Piece};
 
 /// For each piece of `cut`, which is `text` cut, whether its section is noise.
@@ -119,7 +119,9 @@ impl Document<'_> {
                     || recordings::is_template(section.heading, self.title, section.body(), is_transcript)
             }
         };
-        by_genre || section.at.is_some() && section.at == self.closing_slide || lists_open_questions(section)
+        by_genre && !language::is_foreign(section.body())
+            || section.at.is_some() && section.at == self.closing_slide
+            || lists_open_questions(section)
     }
 }
 

@@ -9,6 +9,7 @@ mod dates;
 mod decisions;
 mod document;
 mod headings;
+mod language;
 mod questions;
 mod recordings;
 #[cfg(test)]

@@ -9,6 +9,9 @@ use super::words::{Kind, Token, sentences, tokens};
 /// The most words of a name, of one who was invited.
 const NAME_WORDS_MAX: usize = 4;
 
+/// How much of a line is looked at.
+const LINE_TOKENS_MAX: usize = 64;
+
 /// What lines of an invitation start with, a colon behind it.
 const FIELDS: [&str; 22] = [
     "invited",
@@ -87,7 +90,7 @@ fn is_dated_rest(rest: &str) -> bool {
 fn is_header(body: &str) -> bool {
     let mut names = false;
     blocks(body).flat_map(|block| block.text.lines()).all(|line| {
-        let tokens: Vec<Token<'_>> = tokens(line).collect();
+        let tokens: Vec<Token<'_>> = tokens(line).take(LINE_TOKENS_MAX).collect();
         let field = field(&tokens);
         let is_name = names && words(&tokens).len() <= NAME_WORDS_MAX;
         names = field.unwrap_or(names && is_name);

@@ -4,7 +4,7 @@ use super::dates::{clock_at, date_at, is_weekday, month_day_at, week_at};
 use super::words::{Kind, Token, tokens};
 
 /// Names of meetings. A dash may stand between the words of one.
-const MEETINGS: [&[&str]; 27] = [
+const MEETINGS: [&[&str]; 31] = [
     &["meeting"],
     &["meetings"],
     &["sync"],
@@ -26,6 +26,10 @@ const MEETINGS: [&[&str]; 27] = [
     &["town", "hall"],
     &["townhall"],
     &["office", "hours"],
+    &["kickoff"],
+    &["kick", "off"],
+    &["sprint", "review"],
+    &["sprint", "planning"],
     &["call"],
     &["minutes"],
     &["1", "on", "1"],
@@ -39,6 +43,9 @@ const PROGRESS: [&[&str]; 7] =
     [&["status"], &["progress"], &["weekly"], &["biweekly"], &["bi", "weekly"], &["fortnightly"], &["monthly"]];
 /// What may follow the name of a meeting and is still its record.
 const RECORDS: [&str; 6] = ["notes", "minutes", "update", "updates", "report", "reports"];
+/// What a title may call the records of many meetings.
+const COLLECTIONS: [&str; 9] =
+    ["log", "logs", "agenda", "agendas", "journal", "archive", "recaps", "summaries", "series"];
 /// Documents that stay content, whatever else their title says.
 const LASTING: [&str; 25] = [
     "design",
@@ -205,6 +212,7 @@ fn names_meetings(tokens: &[Token<'_>]) -> bool {
     let is_whole = |at: usize| {
         let Some(end) = meeting_at(tokens, at) else { return false };
         let after = past_record(tokens, end);
+        let after = after + usize::from(tokens.get(after).is_some_and(|token| token.is_any(&COLLECTIONS)));
         let is_end = |token: &Token<'_>| token.is_any(&ABOUT) || token.kind == Kind::Mark && !token.is("/");
         tokens.get(after).is_none_or(is_end) || names_people(tokens, at, after)
     };

@@ -151,7 +151,8 @@ impl<'a> Iterator for Sentences<'a> {
         let mut sentence = Sentence { tokens: Vec::new(), asks: false };
         while let Some(token) = self.tokens.next() {
             let before = sentence.tokens.last();
-            let abbreviates = token.is(".") && before.is_some_and(|last| last.kind == Kind::Word && last.text.len() == 1);
+            let abbreviates =
+                token.is(".") && before.is_some_and(|last| last.kind == Kind::Word && last.text.len() == 1);
             let ends = !abbreviates
                 && token.is_any(&[".", "!", "?", "\u{2026}"])
                 && self.tokens.peek().is_none_or(|next| !next.glued || next.kind == Kind::Mark);

@@ -59,6 +59,7 @@ fn a_sentence_that_tells_of_one() {
             "The team chose RocksDB over LevelDB.",
             "We went with two replicas.",
             "Sharding was ruled out.",
+            "Two replicas have been chosen.",
             "If load grows, we have agreed to shard.",
             "From now on each change needs a test.",
             "We\u{2019}ve decided: two replicas.",
@@ -96,6 +97,8 @@ fn a_stated_plan() {
             "The old table will be removed in June.",
             "The gateway will refuse unsigned tokens.",
             "Let's shard by tenant.",
+            "We are dropping the old table.",
+            "We're moving to two replicas.",
             "Plan: shard by tenant.",
             "Rollout planned for June.",
         ],
@@ -112,6 +115,8 @@ fn a_stated_plan() {
             "Ana explained how we will shard.",
             "Ana will send the graphs.",
             "We would shard if we could.",
+            "We are looking at graphs.",
+            "We're not moving shards, are we?",
         ],
     );
 }

@@ -41,14 +41,19 @@ fn what_is_unsure_is_content() {
 #[test]
 fn other_languages_keep_their_sections() {
     check(
-        &[("Storage sync 2025-11-20", "# \u{4f1a}\u{8bae}\n\n\u{56fe}\u{8868}\u{3002}\n")],
         &[
+            ("Storage sync 2025-11-20", "# \u{4f1a}\u{8bae}\n\nAna showed the graphs.\n"),
+            ("Storage sync 2025-11-20", "Ana Jos\u{e9} de la Cruz showed the graphs, and that was all of it.\n"),
+            ("Storage sync 2025-11-20", "# Attendees\n\nAna de la Torre, Zo\u{eb}, J\u{fc}rgen, \u{141}ukasz\n"),
+        ],
+        &[
+            ("Storage sync 2025-11-20", "\u{6211}\u{4eec}\u{51b3}\u{5b9a}\u{4e86}\u{3002}\n"),
+            ("Storage sync 2025-11-20", "\u{420}\u{435}\u{448}\u{438}\u{43b}\u{438}: \u{434}\u{432}\u{430}.\n"),
+            ("Storage sync 2025-11-20", "Wir haben beschlossen, den Cache nicht zu nutzen.\n"),
+            ("Storage sync 2025-11-20", "Se acord\u{f3} que los datos se quedan con el equipo.\n"),
             ("Reuni\u{f3}n de equipo 2025-11-20", "# Asistentes\n\nAna, Bo\n"),
             ("Teambesprechung 20.11.2025", "# Offene Fragen\n\n- Wie viele Replikate?\n"),
-            (
-                "\u{4f1a}\u{8bae}\u{8bb0}\u{5f55} 2025-11-20",
-                "# \u{672a}\u{89e3}\u{51b3}\n\n- \u{8c01}\u{4ed8}\u{94b1}\u{ff1f}\n",
-            ),
+            ("\u{8b70}\u{4e8b}\u{9332} 2025-11-20", "# \u{672a}\u{89e3}\u{6c7a}\n\n- \u{8ab0}\u{ff1f}\n"),
         ],
     );
 }

@@ -148,6 +148,8 @@ fn a_date_heads_each_meeting() {
     let dated = ["Nov 13, 2025", "Demo", "Nov 20"];
     assert_eq!(noise("Search team sync", minutes), dated);
     assert_eq!(noise("Meeting notes", minutes), dated);
+    assert_eq!(noise("Standup log", minutes), dated);
+    assert_eq!(noise("Weekly search sync (running notes)", minutes), dated);
     assert_eq!(noise("", &format!("# Search standup\n\n{minutes}")), dated);
     assert_eq!(noise("1:1 Ana and Bo", "# 2025-11-20\n\nGraphs.\n"), ["2025-11-20"]);
     assert_eq!(noise("Team meeting", "# 20 Nov | Team meeting\n\nGraphs.\n"), ["20 Nov | Team meeting"]);
