@@ -33,7 +33,7 @@ const LABEL_DENIALS: [&str; 14] = [
     "be", "no", "not", "open", "pending", "needed", "required", "awaiting", "next", "future", "upcoming", "missing",
     "for", "before",
 ];
-/// They tell of a decision, with what may follow; the first word is looked up.
+/// They tell of a decision.
 const DECIDED: [&[&str]; 46] = [
     &["agreed"],
     &["decided"],
@@ -126,6 +126,7 @@ const COURSES: [&str; 16] = [
     "canceling",
     "rolling",
 ];
+/// Words that deny a decision or plan behind them, or put it in doubt.
 const DENIALS: [&str; 17] = [
     "not", "no", "never", "nobody", "none", "nothing", "neither", "nor", "cannot", "if", "whether", "unless", "until",
     "should", "could", "might", "be",

@@ -12,15 +12,14 @@ const OPENERS: [&str; 19] = [
     "who", "what", "when", "where", "why", "how", "which", "whose", "whether", "should", "shall", "can", "could",
     "would", "does", "do", "is", "are", "will",
 ];
-/// What stands where an answer would, of a question that has none. Each is the start of a remark.
-const UNANSWERED: [&[&str]; 36] = [
+/// What stands where an answer or a decision would, when there is none. Each is the start of a remark.
+const UNANSWERED: [&[&str]; 27] = [
     &["tbd"],
     &["tbc"],
     &["tba"],
     &["todo"],
     &["n", "a"],
     &["none", "yet"],
-    &["open"],
     &["still", "open"],
     &["pending"],
     &["unknown"],
@@ -28,14 +27,6 @@ const UNANSWERED: [&[&str]; 36] = [
     &["undecided"],
     &["unanswered"],
     &["unresolved"],
-    &["needs"],
-    &["waiting"],
-    &["awaiting"],
-    &["deferred"],
-    &["owner"],
-    &["owners"],
-    &["asked"],
-    &["assigned", "to"],
     &["to", "be", "decided"],
     &["to", "be", "determined"],
     &["to", "be", "discussed"],
@@ -50,6 +41,19 @@ const UNANSWERED: [&[&str]; 36] = [
     &["no", "consensus"],
     &["no", "agreement"],
     &["nobody", "knows"],
+];
+
+/// What is said of a question that stays open. Each is the start of a remark.
+const REMARKS: [&[&str]; 9] = [
+    &["open"],
+    &["needs"],
+    &["waiting"],
+    &["awaiting"],
+    &["deferred"],
+    &["owner"],
+    &["owners"],
+    &["asked"],
+    &["assigned", "to"],
 ];
 
 /// What a block adds to a list of questions.
@@ -84,7 +88,11 @@ pub(super) fn is_unanswered(words: &[&str]) -> bool {
     while words.next_if(|word| matches!(*word, "a" | "answer" | "decision" | "decisions" | "status")).is_some() {}
     let words: Vec<&str> = words.collect();
     let is_remark = || UNANSWERED.iter().any(|start| words.starts_with(start));
-    words.is_empty() || words == ["none"] || words.len() <= REMARK_WORDS_MAX && is_remark()
+    words.is_empty() || matches!(words[..], ["none" | "open"]) || words.len() <= REMARK_WORDS_MAX && is_remark()
+}
+
+fn is_remark(words: &[&str]) -> bool {
+    words.len() <= REMARK_WORDS_MAX && REMARKS.iter().any(|start| words.starts_with(start))
 }
 
 fn part(block: Block<'_>) -> Part {
@@ -103,7 +111,7 @@ fn part(block: Block<'_>) -> Part {
         count += 1;
         if sentence.asks {
             asked = true;
-        } else if !is_unanswered(&words) {
+        } else if !is_unanswered(&words) && !is_remark(&words) {
             if asked && !is_name(&sentence) && !is_errand(&words) {
                 return Part::Other;
             }

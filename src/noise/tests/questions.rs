@@ -50,6 +50,7 @@ fn only_questions_without_answers() {
         "1. How many replicas? (Ana)\n2. Who pays? TBD",
         "These are still open:\n\n* [ ] **How many replicas?**\n* [Who pays?](https://example.com/a?b=c)",
         "How many replicas? Who pays?",
+        "- How many replicas? Needs input from Ana.\n- Who pays? Open since May.\n- Who knows? Owner: Bo",
         "- Who pays? Ana to check.\n- How do we count them, e.g. by shard?\n- How do we name the shards i.e. their files",
         "We run two today. Is that enough?",
         "- How the replicas are paid\n- Whether to shard",
