@@ -14,6 +14,7 @@ use crate::embed;
 use crate::error::{Code, Error};
 use crate::limits;
 use crate::models::NamespaceModels;
+use crate::noise;
 
 /// A document as a call gives it.
 #[derive(Clone, Debug)]
@@ -253,11 +254,13 @@ fn version(
     document: Document,
     cut: Cut,
 ) -> NewVersion {
+    let mut noise = noise::labels(&document.title, text, &cut);
     let mut pieces = cut.pieces;
     if pieces.is_empty() && !(document.title.is_empty() && document.description.is_empty()) {
         pieces.push(Piece::without_text());
+        noise.push(false);
     }
-    let chunks = pieces.into_iter().map(|piece| new_chunk(text, &document, piece)).collect();
+    let chunks = pieces.into_iter().zip(noise).map(|(piece, noise)| new_chunk(text, &document, piece, noise)).collect();
     NewVersion {
         scope: scope.clone(),
         doc_id: planning.fresh_doc_id(),
@@ -282,7 +285,7 @@ fn within_chunks_max(planning: &Planning<'_>, field: &str, cut: &Cut) -> Result<
     Err(Error { field: Some(field.into()), ..Error::new(Code::PayloadTooLarge, message) })
 }
 
-fn new_chunk(text: &str, document: &Document, piece: Piece) -> NewChunk {
+fn new_chunk(text: &str, document: &Document, piece: Piece, noise: bool) -> NewChunk {
     let Place { byte_start, byte_end, .. } = piece.place;
     let slice = usize::try_from(byte_start).ok().zip(usize::try_from(byte_end).ok());
     let passage = slice.and_then(|(start, end)| text.get(start..end)).expect("a piece is a slice of the text");
@@ -298,7 +301,7 @@ fn new_chunk(text: &str, document: &Document, piece: Piece) -> NewChunk {
         context,
         section_path: piece.section_path,
         place: piece.place,
-        noise: piece.noise,
+        noise,
         block_type: String::new(),
         keys: piece.keys,
         locator: String::new(),

@@ -22,6 +22,7 @@ mod limits;
 mod maintenance;
 mod models;
 mod namespaces;
+mod noise;
 mod op;
 pub mod ops;
 mod reembed;

@@ -33,8 +33,6 @@ pub struct Piece {
     pub section_path: Vec<String>,
     /// The header row and separator of the table that it starts inside of, after its header.
     pub table_header: Option<String>,
-    /// Whether its section is noise. Always `false` here.
-    pub noise: bool,
     /// The names in its code.
     pub keys: Vec<String>,
 }
@@ -43,7 +41,7 @@ impl Piece {
     /// The piece of a document without text, so that its title can be found: an empty place at the start.
     pub fn without_text() -> Self {
         let place = Place { byte_start: 0, byte_end: 0, char_start: 0, char_end: 0, line_start: 1, line_end: 1 };
-        Self { place, section_path: Vec::new(), table_header: None, noise: false, keys: Vec::new() }
+        Self { place, section_path: Vec::new(), table_header: None, keys: Vec::new() }
     }
 }
 
@@ -127,7 +125,6 @@ impl Builder<'_> {
                 },
                 section_path: self.section_path(),
                 table_header: window.table_header,
-                noise: false,
                 keys: keys::of_passage(self.body, window.range, self.code),
             });
         }

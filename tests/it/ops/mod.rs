@@ -5,6 +5,7 @@ mod errors;
 mod listing;
 mod metadata;
 mod namespaces;
+mod noise;
 mod originals;
 mod outline;
 mod reading;
