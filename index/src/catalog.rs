@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use loom_storage::{ChunkId, Timestamp, Version, VersionId};
 use unicode_normalization::UnicodeNormalization;
 
+use crate::metadata::MetadataFilter;
 use crate::selection::{ChunkRange, Selection};
 
 /// Which chunks a search may return. An empty list filters nothing.
@@ -25,11 +26,14 @@ pub struct Filter {
     pub formats: Vec<String>,
     /// Chunks of one of these block types; a text write's chunks have none.
     pub block_types: Vec<String>,
+    /// Documents whose metadata meets these conditions.
+    pub metadata: MetadataFilter,
 }
 
 impl Filter {
     fn is_empty(&self) -> bool {
         self.ingested_from.is_none()
+            && self.metadata.is_empty()
             && [
                 &self.uri_prefixes,
                 &self.tags,
@@ -53,6 +57,8 @@ struct Entry {
     range: ChunkRange,
     source_uri: String,
     tags: Vec<String>,
+    /// As JSON; `None` where there is none.
+    metadata: Option<Box<str>>,
     ingested_at: Timestamp,
     session_id: String,
     source_class: String,
@@ -76,6 +82,7 @@ impl Catalog {
             range: ChunkRange { first: version.first_chunk, count: version.chunk_count },
             source_uri: version.source_uri.clone(),
             tags: document.tags.iter().map(|tag| fold_tag(tag)).collect(),
+            metadata: metadata_of(version),
             ingested_at: version.ingested_at,
             session_id: document.session_id.clone(),
             source_class: document.source_class.clone(),
@@ -90,6 +97,7 @@ impl Catalog {
     pub fn edit(&mut self, version: &Version) {
         if let Some(entry) = self.entries.get_mut(&version.id) {
             entry.tags = version.document.tags.iter().map(|tag| fold_tag(tag)).collect();
+            entry.metadata = metadata_of(version);
         }
     }
 
@@ -125,6 +133,11 @@ impl Catalog {
     }
 }
 
+fn metadata_of(version: &Version) -> Option<Box<str>> {
+    let metadata = version.document.metadata.as_str();
+    (!matches!(metadata, "" | "{}")).then(|| metadata.into())
+}
+
 impl Entry {
     fn passes(&self, filter: &Filter, tags: &[String]) -> bool {
         let listed = |list: &[String], value: &String| list.is_empty() || list.contains(value);
@@ -135,6 +148,7 @@ impl Entry {
             && listed(&filter.formats, &self.format)
             && (filter.uri_prefixes.is_empty()
                 || filter.uri_prefixes.iter().any(|prefix| self.source_uri.starts_with(prefix.as_str())))
+            && (filter.metadata.is_empty() || self.metadata.as_ref().is_some_and(|own| filter.metadata.passes(own)))
     }
 
     fn push_ranges(&self, block_types: &[String], ranges: &mut Vec<ChunkRange>) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
-use loom_storage::{ChunkId, Seq, Snapshot};
+use loom_storage::{ChunkId, Seq, Snapshot, Version};
 use parking_lot::RwLockReadGuard;
 
 use crate::catalog::Filter;
@@ -114,6 +114,12 @@ impl View<'_> {
     /// The model whose vectors are searched.
     pub fn model(&self) -> &Model {
         &self.state.model
+    }
+
+    /// Whether the filter lets any chunk of a version through.
+    pub fn serves(&self, version: &Version, filter: &Filter) -> bool {
+        let selection = self.state.catalog.select(filter);
+        version.chunk_ids().any(|chunk| selection.contains(chunk))
     }
 
     /// How common the words of a text are here.

@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
-use loom_index::fuse::Parts;
-use loom_storage::{Chunk, Scope, Timestamp, Version};
+use loom_storage::{Chunk, Place, Scope, Timestamp, Version, VersionId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::expand::Expansion;
+use super::explain::Explanation;
 use crate::clock::rfc3339;
 use crate::error::Error;
 
@@ -66,17 +67,23 @@ pub struct Hit {
     pub agent: String,
     /// When the document's version was written.
     pub ingested_at: String,
+    /// The chunks that `content` is made of, when expanding was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expansion: Option<Expansion>,
+    /// Why it stands where it stands, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Box<Explanation>>,
     #[serde(skip)]
     pub(super) written: Timestamp,
+    /// Its document's version.
+    #[serde(skip)]
+    pub(super) version: VersionId,
     /// The cosine below which its model says nothing.
     #[serde(skip)]
     pub(super) noise_floor: f64,
     /// Whether it was moved below hits that are close to the query.
     #[serde(skip)]
     pub(super) demoted: bool,
-    /// What each leg adds to its score.
-    #[serde(skip)]
-    pub(super) parts: Parts,
 }
 
 /// A part of a passage.
@@ -123,9 +130,11 @@ impl Hit {
             agent: document.agent.clone(),
             ingested_at: rfc3339(version.ingested_at),
             written: version.ingested_at,
+            version: version.id,
+            expansion: None,
+            explanation: None,
             noise_floor: 0.0,
             demoted: false,
-            parts: Parts::default(),
         })
     }
 
@@ -151,10 +160,14 @@ fn locator(chunk: &Chunk) -> Result<Option<Map<String, Value>>, Error> {
     if !chunk.locator.is_empty() {
         return serde_json::from_str(&chunk.locator).map(Some).map_err(Error::internal);
     }
-    let place = chunk.place;
+    Ok(lines(chunk.place))
+}
+
+/// The locator of a place in a text.
+pub(super) fn lines(place: Place) -> Option<Map<String, Value>> {
     let lines = json!({
         "kind": "lines", "start": place.line_start, "end": place.line_end,
         "char_start": place.char_start, "char_end": place.char_end,
     });
-    Ok(lines.as_object().cloned())
+    lines.as_object().cloned()
 }

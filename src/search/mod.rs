@@ -1,28 +1,35 @@
 //! Searching: the legs are asked, their lists fused, the hits read from the snapshot and checked against it.
 
+mod expand;
+mod explain;
 mod hit;
 mod legs;
 mod rank;
 mod settings;
 mod spans;
+mod why_not;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use loom_index::fuse::{Parts, Weights};
-use loom_index::{Candidate, Filter};
-use loom_storage::{ChunkId, Scope, Version, VersionId};
+use loom_index::fuse::{Best, Fusion, Parts, Weights};
+use loom_index::{Candidate, Filter, LegHits};
+use loom_storage::{ChunkId, Scope, Snapshot, Version, VersionId};
 
 use crate::context::Reading;
 use crate::error::Error;
 use crate::keys;
 use crate::ops::knowledge::search::SearchMode;
+use explain::{Explanation, StageTime};
 use legs::{Asked, QueryVectors};
 
+pub use expand::{EXPAND_CHUNKS_MAX, Expand};
+pub use explain::SearchReport;
 pub use hit::Hit;
 pub use settings::{FusionKind, SearchSettings};
+pub use why_not::WhyNot;
 
 /// The least depth of a leg's list, so that what one leg ranks low can still be lifted by the other.
 const LEG_DEPTH_MIN: usize = 100;
@@ -30,6 +37,7 @@ const LEG_DEPTH_MIN: usize = 100;
 const READ_PER_HIT: usize = 3;
 
 /// A search, checked.
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the operation")]
 pub struct Request<'a> {
     /// What to look for.
     pub query: &'a str,
@@ -49,6 +57,12 @@ pub struct Request<'a> {
     pub collapse_sections: bool,
     /// Whether each hit says which two sentences are nearest to the query.
     pub narrow_spans: bool,
+    /// How far hits are expanded.
+    pub expand: Option<Expand>,
+    /// Whether each hit says why it stands where it stands.
+    pub explain: bool,
+    /// A document of which is said why it is not among the hits; empty for none.
+    pub why_not: &'a str,
 }
 
 impl Request<'_> {
@@ -76,22 +90,34 @@ pub struct Found {
     pub stale_dropped: u64,
     /// The namespaces left out because their index is being built.
     pub skipped: Vec<String>,
+    /// What was weighed, when asked for.
+    pub report: Option<SearchReport>,
+    /// What became of the document that was asked for.
+    pub why_not: Option<WhyNot>,
+    /// The stores at the moments that were searched.
+    snapshots: HashMap<Scope, Box<dyn Snapshot>>,
 }
 
 /// A candidate with its place in the order.
-struct Ranked {
+struct Ranked<'a> {
     chunk: ChunkId,
+    candidate: &'a Candidate,
     parts: Parts,
     score: f64,
-    lexical_score: f32,
-    similarity: Option<f32>,
-    names: u64,
 }
 
 /// Searches the namespaces, the addressed one first.
 pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Result<Found, Error> {
     let addressed = reading.serving_model(&reach.first[0])?;
-    let mut found = Found { hits: Vec::new(), embedding_model: addressed, stale_dropped: 0, skipped: Vec::new() };
+    let mut found = Found {
+        hits: Vec::new(),
+        embedding_model: addressed,
+        stale_dropped: 0,
+        skipped: Vec::new(),
+        report: request.explain.then(SearchReport::default),
+        why_not: None,
+        snapshots: HashMap::new(),
+    };
     if !request.query.chars().any(char::is_alphanumeric) {
         return Ok(found);
     }
@@ -103,6 +129,9 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
         scopes.extend(reach.public.iter().cloned());
         (found.hits, found.stale_dropped) = (Vec::new(), 0);
         pass(reading, &scopes, request, &mut vectors, &mut found)?;
+        if let Some(report) = &mut found.report {
+            report.public_pass = true;
+        }
     }
     if reading.config().search.noise_filter {
         rank::demote_noise(&mut found.hits, request.reads());
@@ -114,7 +143,41 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
     if request.narrow_spans {
         spans::narrow(reading, &scopes, request.query, &vectors, &mut found.hits)?;
     }
+    if request.explain {
+        explain_hits(request, &mut found.hits);
+    }
+    if let Some(how) = request.expand {
+        expand_hits(&scopes, how, &mut found)?;
+    }
+    if !request.why_not.is_empty() {
+        found.why_not = Some(why_not::look(reading, &scopes[0], request, request.why_not, &mut vectors, &found)?);
+    }
+    if let Some(report) = &mut found.report {
+        report.timings_ms =
+            reading.timings().into_iter().map(|(stage, ms)| StageTime { stage: stage.to_owned(), ms }).collect();
+    }
     Ok(found)
+}
+
+fn explain_hits(request: &Request<'_>, hits: &mut [Hit]) {
+    for hit in hits {
+        if let Some(explanation) = &mut hit.explanation {
+            explanation.demoted = hit.demoted;
+            explanation.matched_terms =
+                explain::matched_terms(request.query, &[&hit.title, &hit.section, &hit.content]);
+        }
+    }
+}
+
+fn expand_hits(scopes: &[Scope], how: Expand, found: &mut Found) -> Result<(), Error> {
+    let mut texts = expand::Texts::new();
+    for hit in &mut found.hits {
+        let scope = scopes.iter().find(|scope| scope.namespace == hit.namespace);
+        if let Some((scope, snapshot)) = scope.and_then(|scope| Some((scope, found.snapshots.get(scope)?))) {
+            expand::expand(hit, scope, snapshot.as_ref(), how, &mut texts)?;
+        }
+    }
+    Ok(())
 }
 
 /// Asks the namespaces' legs, fuses their lists and reads the best hits, in order.
@@ -139,32 +202,79 @@ fn pass(
     }
     reading.time("store", (ms(started) - in_legs).max(0.0));
     let best = legs::best(&asked);
-    let weights = Weights {
-        lexical: request.lexical_weight,
-        names_share: keys::share(request.query, &request.names),
-        name_holders: legs::name_holders(&asked, request.names.len()),
-    };
+    let weights = weights(request, &asked);
+    if let Some(report) = &mut found.report {
+        *report = report_of(reading, request, &asked);
+    }
     for asked in asked {
+        if let Some(report) = &mut found.report {
+            report.selected += asked.legs.selected as u64;
+        }
         if asked.scope == scopes[0] {
             found.embedding_model.clone_from(&asked.model.name);
         }
         let started = Instant::now();
         let card = reading.card(&asked.model);
         let fusion = reading.config().search.fusion(card.vector_share);
-        let ranked = ranked(request, &asked, &|candidate| fusion.parts(candidate, best, &weights));
+        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, best, &weights));
         reading.time("fuse", ms(started));
         let started = Instant::now();
         read_hits(request, &asked, ranked, f64::from(card.noise_floor), found)?;
         reading.time("store", ms(started));
+        found.snapshots.insert(asked.scope, asked.snapshot);
+    }
+    if let Some(report) = &mut found.report {
+        report.read = found.hits.len() as u64;
     }
     found.hits.sort_by(Hit::compare);
     Ok(())
 }
 
+fn weights(request: &Request<'_>, asked: &[Asked]) -> Weights {
+    Weights {
+        lexical: request.lexical_weight,
+        names_share: keys::share(request.query, &request.names),
+        name_holders: legs::name_holders(asked, request.names.len()),
+    }
+}
+
+fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked]) -> SearchReport {
+    let count = |returned: fn(&Candidate) -> bool| {
+        let of_one = |asked: &Asked| asked.legs.candidates.iter().filter(|candidate| returned(candidate)).count();
+        asked.iter().map(of_one).sum::<usize>() as u64
+    };
+    let fusion = asked.first().map(|asked| reading.config().search.fusion(reading.card(&asked.model).vector_share));
+    let (fusion, vector_share) = match (request.mode, fusion) {
+        (SearchMode::Lexical, _) => ("lexical", None),
+        (SearchMode::Semantic, _) => ("semantic", None),
+        (SearchMode::Hybrid, Some(Fusion::Convex { vector_share })) => ("convex", Some(vector_share)),
+        (SearchMode::Hybrid, Some(Fusion::ReciprocalRank)) => ("reciprocal_rank", None),
+        (SearchMode::Hybrid, None) => ("", None),
+    };
+    SearchReport {
+        fusion: fusion.to_owned(),
+        vector_share,
+        keys: request.names.iter().map(|name| (*name).to_owned()).collect(),
+        lexical_candidates: count(|candidate| candidate.lexical_rank.is_some()),
+        vector_candidates: count(|candidate| candidate.vector_rank.is_some()),
+        keys_candidates: count(|candidate| candidate.names_rank.is_some()),
+        ..SearchReport::default()
+    }
+}
+
+/// The candidates of one namespace by itself, best first.
+fn ranked_of<'a>(reading: &Reading<'_>, request: &Request<'_>, asked: &'a Asked) -> Vec<Ranked<'a>> {
+    let fusion = reading.config().search.fusion(reading.card(&asked.model).vector_share);
+    let best = Best::default().with(&asked.legs.candidates);
+    let weights = weights(request, std::slice::from_ref(asked));
+    ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, best, &weights))
+}
+
 /// The candidates of one namespace, best first.
-fn ranked(request: &Request<'_>, asked: &Asked, fused: &dyn Fn(&Candidate) -> Parts) -> Vec<Ranked> {
-    let candidates = asked.legs.candidates.iter();
-    let mut ranked: Vec<Ranked> = candidates
+fn ranked<'a>(request: &Request<'_>, legs: &'a LegHits, fused: &dyn Fn(&Candidate) -> Parts) -> Vec<Ranked<'a>> {
+    let mut ranked: Vec<Ranked<'_>> = legs
+        .candidates
+        .iter()
         .map(|candidate| {
             let parts = match request.mode {
                 SearchMode::Hybrid => fused(candidate),
@@ -173,14 +283,7 @@ fn ranked(request: &Request<'_>, asked: &Asked, fused: &dyn Fn(&Candidate) -> Pa
                 }
                 SearchMode::Lexical => Parts { lexical: f64::from(candidate.lexical_score), ..Parts::default() },
             };
-            Ranked {
-                chunk: candidate.chunk,
-                parts,
-                score: parts.score(),
-                lexical_score: candidate.lexical_score,
-                similarity: candidate.similarity,
-                names: candidate.names,
-            }
+            Ranked { chunk: candidate.chunk, candidate, parts, score: parts.score() }
         })
         .collect();
     ranked.sort_unstable_by(|left, right| right.score.total_cmp(&left.score).then(left.chunk.cmp(&right.chunk)));
@@ -191,18 +294,18 @@ fn ranked(request: &Request<'_>, asked: &Asked, fused: &dyn Fn(&Candidate) -> Pa
 fn read_hits(
     request: &Request<'_>,
     asked: &Asked,
-    ranked: Vec<Ranked>,
+    ranked: Vec<Ranked<'_>>,
     noise_floor: f64,
     found: &mut Found,
 ) -> Result<(), Error> {
     let Asked { scope, snapshot, .. } = asked;
     let mut versions: HashMap<VersionId, Option<Version>> = HashMap::new();
     let (mut read, mut last_score) = (0, f64::NAN);
-    for candidate in ranked {
-        if read >= request.reads() && candidate.score.total_cmp(&last_score) != Ordering::Equal {
+    for Ranked { chunk, candidate, parts, score } in ranked {
+        if read >= request.reads() && score.total_cmp(&last_score) != Ordering::Equal {
             break;
         }
-        let Some(chunk) = snapshot.chunk(scope, candidate.chunk)? else {
+        let Some(chunk) = snapshot.chunk(scope, chunk)? else {
             found.stale_dropped += 1;
             continue;
         };
@@ -215,17 +318,17 @@ fn read_hits(
             continue;
         };
         let mut hit = Hit::new(scope, version, chunk)?;
-        hit.score = candidate.score;
+        hit.score = score;
         hit.lexical_score = f64::from(candidate.lexical_score);
         hit.similarity = candidate.similarity.map(f64::from);
         let names = request.names.iter().enumerate();
         hit.keys_matched =
             names.filter(|(at, _)| candidate.names >> at & 1 == 1).map(|(_, name)| (*name).to_owned()).collect();
         hit.noise_floor = noise_floor;
-        hit.parts = candidate.parts;
+        hit.explanation = request.explain.then(|| Box::new(Explanation::of(candidate, &parts)));
         found.hits.push(hit);
         read += 1;
-        last_score = candidate.score;
+        last_score = score;
     }
     Ok(())
 }

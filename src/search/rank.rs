@@ -32,6 +32,9 @@ pub fn collapse(hits: &mut Vec<Hit>) {
         let section = (hit.namespace.clone(), hit.doc_id.clone(), hit.section_path.clone());
         if let Some(at) = first.get(&section) {
             kept[*at].siblings_folded += 1;
+            if let Some(explanation) = &mut kept[*at].explanation {
+                explanation.folded.push(hit.chunk_idx);
+            }
         } else {
             first.insert(section, kept.len());
             kept.push(hit);

@@ -1,9 +1,10 @@
 //! `knowledge.search`: passages by meaning, by words, or both fused.
 
-use loom_index::Filter;
+use loom_index::{Condition, Filter, MetadataFilter};
 use loom_storage::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::context::Reading;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use crate::keys;
 use crate::limits::{self, FILTER_VALUES_MAX};
 use crate::namespaces::{self, Visibility};
 use crate::op::{Facts, Kind, Query, Role};
-use crate::search::{self, Hit, Reach, Request};
+use crate::search::{self, EXPAND_CHUNKS_MAX, Expand, Hit, Reach, Request, SearchReport, WhyNot};
 
 /// See the module.
 pub struct Search;
@@ -96,6 +97,19 @@ pub struct Input {
     /// The reranker of the best hits: empty for the default (none), `none` for none.
     #[serde(default)]
     rerank: String,
+    /// Only passages of documents whose metadata meets all of these: for each key a value, a list of which one must be it,
+    /// or an object with `gte` and `lte`.
+    #[serde(default)]
+    metadata: Map<String, Value>,
+    /// Give each hit's passage with what is around it: `section`, or so many chunks `before` and `after` (0 to 10).
+    #[serde(default)]
+    expand: Option<Expand>,
+    /// Say of each hit what the legs made of it, and of the search what it weighed.
+    #[serde(default)]
+    explain: bool,
+    /// Say of this document why it is not among the hits.
+    #[serde(default)]
+    why_not: String,
 }
 
 fn top_k_default() -> u32 {
@@ -124,6 +138,12 @@ pub struct Output {
     namespaces_skipped: Vec<String>,
     /// Candidates left out because their document no longer serves them.
     stale_dropped: u64,
+    /// What the search weighed, when `explain` was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<SearchReport>,
+    /// What became of the document that `why_not` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<WhyNot>,
 }
 
 impl Query for Search {
@@ -140,7 +160,7 @@ impl Query for Search {
 
     fn answer(reading: &Reading<'_>, input: Input) -> Result<Output, Error> {
         check(&input)?;
-        let filter = filter(&input, reading.now());
+        let filter = filter(&input, reading.now())?;
         let (reach, mut namespaces_skipped) = reach(reading, &input)?;
         let request = Request {
             query: &input.query,
@@ -152,6 +172,9 @@ impl Query for Search {
             skip_unready: input.namespaces.is_empty(),
             collapse_sections: input.collapse_sections,
             narrow_spans: input.narrow_spans,
+            expand: input.expand,
+            explain: input.explain,
+            why_not: &input.why_not,
         };
         let found = search::run(reading, &reach, &request)?;
         namespaces_skipped.extend(found.skipped);
@@ -161,6 +184,8 @@ impl Query for Search {
             embedding_model: found.embedding_model,
             namespaces_skipped,
             stale_dropped: found.stale_dropped,
+            report: found.report,
+            why_not: found.why_not,
         })
     }
 }
@@ -184,6 +209,13 @@ fn check(input: &Input) -> Result<(), Error> {
     if !(input.lexical_weight.is_finite() && input.lexical_weight >= 0.0) {
         return Err(Error::invalid("lexical_weight", "lexical_weight must be 0 or a positive number"));
     }
+    if let Some(Expand::Neighbours { before, after }) = input.expand {
+        limits::range("expand.before", before, 0, EXPAND_CHUNKS_MAX)?;
+        limits::range("expand.after", after, 0, EXPAND_CHUNKS_MAX)?;
+    }
+    if !input.why_not.is_empty() {
+        limits::source_uri("why_not", &input.why_not)?;
+    }
     if !matches!(input.rerank.as_str(), "" | "none") {
         let message = format!("there is no reranker {:?}: leave rerank empty, or say none", input.rerank);
         return Err(Error::invalid("rerank", message));
@@ -191,10 +223,10 @@ fn check(input: &Input) -> Result<(), Error> {
     Ok(())
 }
 
-fn filter(input: &Input, now: Timestamp) -> Filter {
+fn filter(input: &Input, now: Timestamp) -> Result<Filter, Error> {
     let ms =
         |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1000)).unwrap_or(i64::MAX);
-    Filter {
+    Ok(Filter {
         uri_prefixes: input.uri_prefix.clone(),
         tags: input.tags.iter().map(|tag| tag.trim().to_owned()).collect(),
         ingested_from: input.since_seconds.map(|seconds| Timestamp(now.0.saturating_sub(ms(seconds)))),
@@ -202,7 +234,37 @@ fn filter(input: &Input, now: Timestamp) -> Filter {
         source_classes: input.source_classes.clone(),
         formats: input.formats.clone(),
         block_types: input.block_types.clone(),
-    }
+        metadata: metadata_filter(&input.metadata)?,
+    })
+}
+
+/// The conditions of `metadata`.
+fn metadata_filter(metadata: &Map<String, Value>) -> Result<MetadataFilter, Error> {
+    limits::list_len("metadata", metadata.len(), 0, FILTER_VALUES_MAX)?;
+    let conditions = metadata.iter().map(|(key, value)| {
+        let at = format!("metadata.{key}");
+        let condition = match value {
+            Value::Array(values) => {
+                limits::list_len(&at, values.len(), 1, FILTER_VALUES_MAX)?;
+                Condition::OneOf(values.clone())
+            }
+            Value::Object(bounds) => {
+                let is_bound = |name: &String| matches!(name.as_str(), "gte" | "lte");
+                let is_ordered = |bound: &Value| matches!(bound, Value::Number(_) | Value::String(_));
+                if bounds.is_empty() || !bounds.keys().all(is_bound) || !bounds.values().all(is_ordered) {
+                    let message =
+                        format!("{at} must be a value, a list, or an object of gte and lte, numbers or strings");
+                    return Err(Error::invalid(at, message));
+                }
+                Condition::Between { gte: bounds.get("gte").cloned(), lte: bounds.get("lte").cloned() }
+            }
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                Condition::OneOf(vec![value.clone()])
+            }
+        };
+        Ok((key.clone(), condition))
+    });
+    Ok(MetadataFilter(conditions.collect::<Result<_, Error>>()?))
 }
 
 /// The namespaces to search, the addressed one first, and those left out of a fan-out.

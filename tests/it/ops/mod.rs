@@ -2,6 +2,7 @@
 
 mod deleting;
 mod errors;
+mod finding;
 mod listing;
 mod metadata;
 mod namespaces;
