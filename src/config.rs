@@ -6,6 +6,7 @@ use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
 use crate::error::{Code, Error};
 use crate::id::Ids;
+use crate::rerank::RerankSettings;
 use crate::search::SearchSettings;
 
 /// The settings of an engine. `Config::default()` needs no environment and no network.
@@ -25,6 +26,8 @@ pub struct Config {
     pub documents: DocumentLimits,
     /// How searches rank and how far they reach.
     pub search: SearchSettings,
+    /// How hits are reranked.
+    pub rerank: RerankSettings,
     /// What the indexes of all namespaces may take together, and how long they are waited for.
     pub index: IndexLimits,
     /// How long one call may take.
@@ -130,6 +133,7 @@ impl Default for Config {
             embedding: EmbedSettings::default(),
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
             search: SearchSettings::default(),
+            rerank: RerankSettings::default(),
             index: IndexLimits::default(),
             deadlines: Deadlines::default(),
             http: HttpLimits::default(),
@@ -192,6 +196,11 @@ impl Config {
         let fanout_max = &mut config.search.fanout_namespaces_max;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
         config.search.set(lookup)?;
+        let rerank = &mut config.rerank;
+        number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_TOP", &mut rerank.top, 1)?;
+        number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_EXCERPT_CHARS", &mut rerank.excerpt_chars, 2)?;
+        number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_TIMEOUT_S", &mut rerank.timeout_s, 1)?;
+        rerank.set(lookup)?;
         config.index.set(lookup)?;
         number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
         number(lookup, "LOOM_WRITE_DEADLINE_MS", &mut config.deadlines.write_ms, 1)?;
@@ -292,6 +301,8 @@ mod tests {
             ("LOOM_ORG", "../x"),
             ("LOOM_KNOWLEDGE_CHUNK_STRIDE", "9000"),
             ("LOOM_KNOWLEDGE_FUSION", "sum"),
+            ("LOOM_READS_LLM_FREE", "perhaps"),
+            ("LOOM_RERANK_ENDPOINTS_JSON", "{\"a\": {\"url\": \"x\", \"api_key\": \"secret\"}}"),
             ("LOOM_KNOWLEDGE_VECTOR_SHARE", "1.5"),
             ("LOOM_KNOWLEDGE_NOISE_FILTER", "maybe"),
         ] {

@@ -20,6 +20,7 @@ use crate::limits;
 use crate::models::{self, NamespaceModels};
 use crate::op::Caller;
 use crate::reembed::Progress;
+use crate::rerank::Rerankers;
 
 /// Names the caller's own namespace in a list of namespaces: with a single user, the configured one.
 const CALLERS_OWN: &str = "@me";
@@ -95,6 +96,16 @@ impl<'e> Reading<'e> {
     /// The name of the model that serves a namespace, which no provider is asked for.
     pub fn serving_model(&self, scope: &Scope) -> Result<String, Error> {
         models::serving_name(scope, self.snapshot(), &self.engine.embedders)
+    }
+
+    /// The rerankers.
+    pub fn rerankers(&self) -> &Rerankers {
+        &self.engine.rerankers
+    }
+
+    /// When the call has had its time.
+    pub fn deadline(&self) -> Instant {
+        self.deadline.at()
     }
 
     /// [`Code::Overloaded`](crate::Code::Overloaded) once the call has had its time.

@@ -17,6 +17,7 @@ use crate::error::{Code, Error};
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
+use crate::rerank::Rerankers;
 use crate::work::Workers;
 
 use crate::context::{Planning, Reading};
@@ -68,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) projections: Projections,
     pub(crate) embedders: Embedders,
+    pub(crate) rerankers: Rerankers,
     pub(crate) config: Config,
     closed: AtomicBool,
     /// Whether the close has written the projections, or tried to.
@@ -98,11 +100,13 @@ impl Engine {
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
         let embedders = Embedders::new(&config.embedding)?;
+        let rerankers = Rerankers::new(&config.rerank)?;
         let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,
             projections,
             embedders,
+            rerankers,
             config,
             closed: AtomicBool::new(false),
             written: Mutex::new(false),

@@ -25,7 +25,9 @@ mod namespaces;
 mod noise;
 mod op;
 pub mod ops;
+mod rechunk;
 mod reembed;
+pub mod rerank;
 mod search;
 mod work;
 
@@ -46,4 +48,5 @@ pub use id::Ids;
 pub use loom_storage::{BackupSummary, Compacted};
 pub use maintenance::{check_backup, restore_backup};
 pub use op::{Answer, Caller, Command, Facts, Kind, Plan, Query, Role, Spec};
+pub use rechunk::Rechunked;
 pub use search::{FusionKind, SearchSettings};

@@ -25,7 +25,7 @@ impl Engine {
         Ok(self.inner().store.compact()?)
     }
 
-    fn admit_operator(&self, caller: &Caller) -> Result<(), Error> {
+    pub(crate) fn admit_operator(&self, caller: &Caller) -> Result<(), Error> {
         if caller.role < Role::Admin {
             return Err(Error::new(Code::Forbidden, "this needs the role Admin: use a token that has it"));
         }

@@ -13,6 +13,7 @@ mod failure;
 mod get;
 mod list;
 mod outline;
+mod rechunk;
 mod restore;
 mod rm;
 mod screen;
@@ -54,6 +55,8 @@ enum Command {
     Call(call::Args),
     Doctor(doctor::Args),
     Eval(eval::Args),
+    Rechunk(rechunk::Args),
+    LexicalStatsRebuild(rechunk::RebuildArgs),
     Backup(backup::Args),
     RestoreBackup(backup::RestoreArgs),
     Compact(compact::Args),
@@ -92,6 +95,8 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Call(args) => call::run(global, &args, screen),
         Command::Doctor(args) => doctor::run(global, &args, screen),
         Command::Eval(args) => eval::run(global, &args, screen),
+        Command::Rechunk(args) => rechunk::run(global, &args, screen),
+        Command::LexicalStatsRebuild(args) => rechunk::rebuild(global, &args, screen),
         Command::Backup(args) => backup::run(global, &args, screen),
         Command::RestoreBackup(args) => backup::restore(global, &args, screen),
         Command::Compact(args) => compact::run(global, &args, screen),

@@ -280,14 +280,11 @@ fn base_url(text: &str) -> Result<Uri, EmbedError> {
 }
 
 fn authorization(key: &ApiKey) -> Result<Option<HeaderValue>, EmbedError> {
-    if key.reveal().is_empty() {
+    if key.is_empty() {
         return Ok(None);
     }
-    let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", key.reveal())) else {
-        return Err(config("the embedding key holds a character that no HTTP header can carry"));
-    };
-    value.set_sensitive(true);
-    Ok(Some(value))
+    let value = key.bearer();
+    value.map(Some).ok_or_else(|| config("the embedding key holds a character that no HTTP header can carry"))
 }
 
 fn is_loopback(uri: &Uri) -> bool {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ureq::http::HeaderValue;
+
 /// Where vectors come from. Everything but `model` is about an endpoint and is ignored for the built-in model.
 #[derive(Debug, Clone)]
 pub struct EmbedSettings {
@@ -65,8 +67,15 @@ impl Default for EmbedSettings {
 }
 
 /// A secret that no debug output shows.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, serde::Deserialize)]
+#[serde(from = "String")]
 pub struct ApiKey(String);
+
+impl From<String> for ApiKey {
+    fn from(key: String) -> Self {
+        Self::new(&key)
+    }
+}
 
 impl ApiKey {
     /// Takes the key without the white space around it, which a file or a shell may have left there.
@@ -74,8 +83,16 @@ impl ApiKey {
         Self(key.trim().to_owned())
     }
 
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What sends it as a bearer token; `None` when it holds a character that no HTTP header can carry.
+    pub(crate) fn bearer(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
     }
 }
 

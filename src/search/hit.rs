@@ -84,6 +84,12 @@ pub struct Hit {
     /// Whether it was moved below hits that are close to the query.
     #[serde(skip)]
     pub(super) demoted: bool,
+    /// Its place after reranking.
+    #[serde(skip)]
+    pub(super) place: usize,
+    /// Title, description and headings, as a reranker reads them.
+    #[serde(skip)]
+    pub(super) context: String,
 }
 
 /// A part of a passage.
@@ -135,6 +141,8 @@ impl Hit {
             explanation: None,
             noise_floor: 0.0,
             demoted: false,
+            place: 0,
+            context: chunk.context,
         })
     }
 

@@ -12,7 +12,8 @@ mod why_not;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use loom_index::fuse::{Best, Fusion, Parts, Weights};
 use loom_index::{Candidate, Filter, LegHits};
@@ -22,6 +23,7 @@ use crate::context::Reading;
 use crate::error::Error;
 use crate::keys;
 use crate::ops::knowledge::search::SearchMode;
+use crate::rerank::{self, Reranker};
 use explain::{Explanation, StageTime};
 use legs::{Asked, QueryVectors};
 
@@ -59,6 +61,8 @@ pub struct Request<'a> {
     pub narrow_spans: bool,
     /// How far hits are expanded.
     pub expand: Option<Expand>,
+    /// Who orders the best hits once more, and how many of them.
+    pub reranker: Option<(Arc<dyn Reranker>, usize)>,
     /// Whether each hit says why it stands where it stands.
     pub explain: bool,
     /// A document of which is said why it is not among the hits; empty for none.
@@ -68,7 +72,8 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// How many candidates are read.
     fn reads(&self) -> usize {
-        self.top_k * if self.collapse_sections { READ_PER_HIT } else { 1 }
+        let page = self.top_k * if self.collapse_sections { READ_PER_HIT } else { 1 };
+        self.reranker.as_ref().map_or(page, |(_, pool)| page.max(*pool))
     }
 }
 
@@ -84,6 +89,8 @@ pub struct Reach {
 pub struct Found {
     /// The hits, best first.
     pub hits: Vec<Hit>,
+    /// The reranker that ordered them; empty when none did.
+    pub reranked_by: String,
     /// The model whose vectors were searched in the addressed namespace.
     pub embedding_model: String,
     /// Candidates that the snapshot does not serve.
@@ -111,6 +118,7 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
     let addressed = reading.serving_model(&reach.first[0])?;
     let mut found = Found {
         hits: Vec::new(),
+        reranked_by: String::new(),
         embedding_model: addressed,
         stale_dropped: 0,
         skipped: Vec::new(),
@@ -132,6 +140,9 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
         if let Some(report) = &mut found.report {
             report.public_pass = true;
         }
+    }
+    if let Some((reranker, pool)) = &request.reranker {
+        found.reranked_by = rerank_hits(reading, reranker.as_ref(), request.query, *pool, &mut found.hits);
     }
     if reading.config().search.noise_filter {
         rank::demote_noise(&mut found.hits, request.reads());
@@ -157,6 +168,51 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
             reading.timings().into_iter().map(|(stage, ms)| StageTime { stage: stage.to_owned(), ms }).collect();
     }
     Ok(found)
+}
+
+/// Has the first `pool` hits ordered; answers by whom, or an empty string when they keep their order.
+///
+/// A search does not fail because its hits could not be reranked.
+fn rerank_hits(reading: &Reading<'_>, reranker: &dyn Reranker, query: &str, pool: usize, hits: &mut [Hit]) -> String {
+    let settings = &reading.config().rerank;
+    let pool = pool.min(hits.len());
+    let hits = &mut hits[..pool];
+    if hits.len() < 2 {
+        return String::new();
+    }
+    let passages: Vec<String> =
+        hits.iter().map(|hit| rerank::excerpt(&hit.context, &hit.content, settings.excerpt_chars)).collect();
+    let started = Instant::now();
+    let until = reading.deadline().min(started + Duration::from_secs(settings.timeout_s));
+    let scores = reranker.score(query, &passages, until);
+    reading.time("rerank", ms(started));
+    let scores = match scores {
+        Ok(scores) if scores.len() == hits.len() => scores,
+        Ok(_) => return String::new(),
+        Err(error) => {
+            tracing::warn!(%error, "the hits keep their fused order");
+            return String::new();
+        }
+    };
+    let mut order: Vec<usize> = (0..hits.len()).collect();
+    order.sort_by(|left, right| scores[*right].total_cmp(&scores[*left]));
+    for (hit, score) in hits.iter_mut().zip(&scores) {
+        if let Some(explanation) = &mut hit.explanation {
+            explanation.rerank_score = Some(*score);
+        }
+    }
+    if order.is_sorted() {
+        return String::new();
+    }
+    let mut places = vec![0; order.len()];
+    for (place, at) in order.into_iter().enumerate() {
+        places[at] = place;
+    }
+    for (hit, place) in hits.iter_mut().zip(places) {
+        hit.place = place;
+    }
+    hits.sort_by_key(|hit| hit.place);
+    reranker.name().to_owned()
 }
 
 fn explain_hits(request: &Request<'_>, hits: &mut [Hit]) {

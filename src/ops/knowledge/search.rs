@@ -94,7 +94,8 @@ pub struct Input {
     /// Only passages of these block types; a text that Loom did not extract has none.
     #[serde(default)]
     block_types: Vec<String>,
-    /// The reranker of the best hits: empty for the default (none), `none` for none.
+    /// The reranker of the best hits, by name: empty for the deployment's default, `none` for none, `builtin:openai`,
+    /// `builtin:cohere` (either with `:` and a model), or a named endpoint.
     #[serde(default)]
     rerank: String,
     /// Only passages of documents whose metadata meets all of these: for each key a value, a list of which one must be it,
@@ -173,6 +174,7 @@ impl Query for Search {
             collapse_sections: input.collapse_sections,
             narrow_spans: input.narrow_spans,
             expand: input.expand,
+            reranker: reading.rerankers().asked(&input.rerank)?.map(|reranker| (reranker, reading.config().rerank.top)),
             explain: input.explain,
             why_not: &input.why_not,
         };
@@ -180,7 +182,7 @@ impl Query for Search {
         namespaces_skipped.extend(found.skipped);
         Ok(Output {
             results: found.hits,
-            reranked_by: String::new(),
+            reranked_by: found.reranked_by,
             embedding_model: found.embedding_model,
             namespaces_skipped,
             stale_dropped: found.stale_dropped,
@@ -215,10 +217,6 @@ fn check(input: &Input) -> Result<(), Error> {
     }
     if !input.why_not.is_empty() {
         limits::source_uri("why_not", &input.why_not)?;
-    }
-    if !matches!(input.rerank.as_str(), "" | "none") {
-        let message = format!("there is no reranker {:?}: leave rerank empty, or say none", input.rerank);
-        return Err(Error::invalid("rerank", message));
     }
     Ok(())
 }

@@ -183,8 +183,9 @@ fn noise_moves_below_what_is_close() {
 fn a_search_says_what_each_leg_made_of_a_hit() {
     let folder = Folder::new();
     let engine = folder.open();
-    let text: String =
-        (0..60).map(|line| format!("Line {line}: the pump `max_flow` is set before restarting.\n\n")).collect();
+    let lines: Vec<_> =
+        (0..60).map(|line| format!("Line {line}: the pump `max_flow` is set before restarting.")).collect();
+    let text = lines.join("\n\n");
     add(&engine, "pump", &format!("# Flow\n\n{text}"));
     add(&engine, "boat", "The boat is white.");
     let answer = searched(&engine, "restart max_flow", &json!({ "explain": true }));

@@ -10,6 +10,8 @@ mod noise;
 mod originals;
 mod outline;
 mod reading;
+mod rechunking;
+mod reranking;
 mod restoring;
 mod searching;
 mod writing;
