@@ -118,7 +118,7 @@ impl<'e> Reading<'e> {
     pub fn projection(&self, scope: &Scope) -> Result<Arc<Projection>, Error> {
         let started = Instant::now();
         let wait = self.index_wait.get();
-        let projection = self.engine.projection(scope, self.snapshot(), after(wait));
+        let projection = self.engine.projection(scope, self.snapshot(), after(wait), self.deadline.at());
         let waited = started.elapsed();
         self.index_wait.set(wait.saturating_sub(waited));
         self.deadline.extend(waited);

@@ -150,7 +150,7 @@ impl Engine {
         report: &mut Report,
     ) -> Result<Findings, Error> {
         let until = after(DOCTOR_WAIT);
-        let projection = self.inner().projection(scope, snapshot, until)?;
+        let projection = self.inner().projection(scope, snapshot, until, until)?;
         let view = projection.view(self.inner().store.as_ref(), until)?;
         let inventory = view.inventory(options.deep)?;
         let comparison =

@@ -258,7 +258,8 @@ impl Inner {
     /// Brings the namespace's projection to the newest commit.
     fn follow(&self, scope: &Scope) -> Result<(), Error> {
         let snapshot = self.store.snapshot()?;
-        let projection = self.projection(scope, snapshot.as_ref(), after(FOLLOW_WAIT))?;
+        let until = after(FOLLOW_WAIT);
+        let projection = self.projection(scope, snapshot.as_ref(), until, until)?;
         match projection.totals().unsaved {
             unsaved if unsaved >= UNSAVED_MAX => {
                 if let Err(error) = projection.flush(false) {
@@ -272,19 +273,21 @@ impl Inner {
         Ok(())
     }
 
-    /// The projection of a namespace, caught up with `snapshot`. One that is not open is waited for until `until`.
+    /// The projection of a namespace, caught up with `snapshot`. One that is not open is waited for until `until`, one
+    /// that is open and has commits to follow until `followed`.
     pub(crate) fn projection(
         &self,
         scope: &Scope,
         snapshot: &dyn Snapshot,
         until: Instant,
+        followed: Instant,
     ) -> Result<Arc<Projection>, Error> {
         let source = || {
             let snapshot = self.store.snapshot()?;
             let models = crate::models::of_namespace(scope, snapshot.as_ref(), &self.embedders, until)?;
             Ok(Source { snapshot, model: models.serving })
         };
-        self.projections.namespace(scope, snapshot, until, source)
+        self.projections.namespace(scope, snapshot, [until, followed], source)
     }
 
     fn lagging(&self) -> Result<Vec<String>, Error> {

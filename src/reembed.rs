@@ -100,7 +100,8 @@ fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Res
         if !fill(engine, scope, &target)? {
             return Ok(());
         }
-        let projection = engine.projection(scope, engine.store.snapshot()?.as_ref(), after(STEP_WAIT))?;
+        let until = after(STEP_WAIT);
+        let projection = engine.projection(scope, engine.store.snapshot()?.as_ref(), until, until)?;
         let progress = BuildProgress::new(0, Arc::clone(&engine.stop));
         projection.prepare_model(engine.store.as_ref(), &target, &progress)?;
         let mut kept = vec![models.serving.name.clone()];

@@ -64,24 +64,24 @@ impl Projections {
 
     /// The projection of a namespace, caught up with `snapshot`; built anew when it cannot catch up.
     ///
-    /// One that is not open is opened from what `source` gives, which waits until `until` at most: then
-    /// [`Error::Unready`], and the building goes on. One that is open and has more to follow than it does until then is
-    /// [`Error::Behind`]. [`Error::Stopped`] once the projections are closed.
+    /// One that is not open is opened from what `source` gives, which waits until `opened` at most: then
+    /// [`Error::Unready`], and the building goes on. One that is open and has more to follow than it does until
+    /// `followed` is [`Error::Behind`]. [`Error::Stopped`] once the projections are closed.
     pub fn namespace<E: From<Error>>(
         &self,
         scope: &Scope,
         snapshot: &dyn Snapshot,
-        until: Instant,
+        [opened, followed]: [Instant; 2],
         source: impl Fn() -> Result<Source, E>,
     ) -> Result<Arc<Projection>, E> {
-        let projection = self.open_one(scope, until, &source)?;
-        match projection.catch_up(snapshot, until) {
+        let projection = self.open_one(scope, opened, &source)?;
+        match projection.catch_up(snapshot, followed) {
             Err(Error::Rebuild { detail, .. }) => {
                 tracing::warn!(%scope, detail, "rebuilding the projections");
                 self.replace(&projection)?;
                 drop(projection);
-                let projection = self.open_one(scope, until, &source)?;
-                projection.catch_up(snapshot, until)?;
+                let projection = self.open_one(scope, opened, &source)?;
+                projection.catch_up(snapshot, followed)?;
                 Ok(projection)
             }
             caught_up => Ok(caught_up.map(|()| projection)?),
