@@ -57,14 +57,16 @@ pub fn order(bytes: &[u8], passages: usize) -> Result<Vec<f64>, &'static str> {
     let (start, end) = list.ok_or("holds no list of numbers")?;
     let numbers: Vec<usize> = serde_json::from_str(&content[start..=end]).map_err(|_| "holds no list of numbers")?;
     let mut scores = vec![None; passages];
-    for (place, number) in numbers.into_iter().enumerate() {
+    let mut next = 0;
+    for number in numbers {
         let slot =
             number.checked_sub(1).and_then(|at| scores.get_mut(at)).ok_or("names a passage that was not sent")?;
         // A passage that is named again keeps its better place.
-        slot.get_or_insert(falling(place, passages));
+        if slot.is_none() {
+            *slot = Some(falling(next, passages));
+            next += 1;
+        }
     }
-    let left = scores.iter().filter(|score| score.is_none()).count();
-    let mut next = passages - left;
     Ok(scores
         .into_iter()
         .map(|score| {

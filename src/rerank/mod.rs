@@ -102,7 +102,9 @@ impl Rerankers {
 /// What a reranker reads of a hit: its context, at most half of `chars_max` characters, and its text.
 pub fn excerpt(context: &str, text: &str, chars_max: usize) -> String {
     let context: String = context.trim().chars().take(chars_max / 2).collect();
+    if context.is_empty() {
+        return text.chars().take(chars_max).collect();
+    }
     let left = chars_max.saturating_sub(context.chars().count() + 1);
-    let text: String = text.chars().take(left).collect();
-    if context.is_empty() { text } else { format!("{context}\n{text}") }
+    format!("{context}\n{}", text.chars().take(left).collect::<String>())
 }

@@ -61,7 +61,7 @@ fn in_an_hour() -> Instant {
 /// The projection of a namespace, which is opened if it is not.
 fn of(projections: &Projections, place: &Place, scope: &Scope, name: &str) -> Arc<Projection> {
     let source = || Ok::<_, Error>(Source { snapshot: place.snapshot(), model: model(name) });
-    projections.namespace(scope, place.snapshot().as_ref(), in_an_hour(), source).unwrap()
+    projections.namespace(scope, place.snapshot().as_ref(), [in_an_hour(); 2], source).unwrap()
 }
 
 fn opened(projections: &Projections, place: &Place, name: &str) -> Arc<Projection> {

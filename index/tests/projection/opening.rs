@@ -145,7 +145,7 @@ fn a_build_is_one_for_all_who_ask_and_goes_on_when_they_no_longer_wait() {
     let held = Held::new(&place.folders()[0]);
     let projections = place.projections();
     let source = || Ok::<_, Error>(Source { snapshot: place.snapshot(), model: model("m") });
-    let ask = || projections.namespace(&scopes[0], place.snapshot().as_ref(), Instant::now(), source);
+    let ask = || projections.namespace(&scopes[0], place.snapshot().as_ref(), [Instant::now(); 2], source);
     for _ in 0..2 {
         assert!(matches!(ask().err(), Some(Error::Unready { percent: 0 })));
     }
@@ -171,7 +171,7 @@ fn what_is_discarded_while_it_is_built_is_built_again() {
     let held = Held::new(&place.folders()[0]);
     let projections = place.projections();
     let source = || Ok::<_, Error>(Source { snapshot: place.snapshot(), model: model("m") });
-    assert!(projections.namespace(&scopes[0], place.snapshot().as_ref(), Instant::now(), source).is_err());
+    assert!(projections.namespace(&scopes[0], place.snapshot().as_ref(), [Instant::now(); 2], source).is_err());
     projections.discard(&scopes[0]).unwrap();
     held.release();
     assert_eq!(of(&projections, &place, &scopes[0], "m").totals().lexical_chunks, 1);
@@ -189,7 +189,7 @@ fn a_build_that_fails_tells_why_and_is_tried_again_when_asked() {
     projections.discard(&scopes[0]).unwrap();
     fs::write(&folder, "in the way").unwrap();
     let source = || Ok::<_, Error>(Source { snapshot: place.snapshot(), model: model("m") });
-    let failed = projections.namespace(&scopes[0], place.snapshot().as_ref(), in_an_hour(), source);
+    let failed = projections.namespace(&scopes[0], place.snapshot().as_ref(), [in_an_hour(); 2], source);
     assert!(matches!(failed.err(), Some(Error::Build(_))));
     fs::remove_file(&folder).unwrap();
     assert_eq!(of(&projections, &place, &scopes[0], "m").totals().lexical_chunks, 1);
@@ -203,6 +203,6 @@ fn closed_projections_open_nothing_any_more() {
     of(&projections, &place, &scopes[0], "m");
     projections.close().unwrap();
     let source = || Ok::<_, Error>(Source { snapshot: place.snapshot(), model: model("m") });
-    let refused = projections.namespace(&scopes[1], place.snapshot().as_ref(), in_an_hour(), source);
+    let refused = projections.namespace(&scopes[1], place.snapshot().as_ref(), [in_an_hour(); 2], source);
     assert!(matches!(refused.err(), Some(Error::Stopped)));
 }
