@@ -8,6 +8,8 @@
 //! lie on a real disk (`TMPDIR`), since a sync costs nothing in memory. Which files are read and which queries are
 //! asked depends on the folder alone.
 
+mod markdown;
+
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,6 +21,8 @@ use loom::chunk::{self, ChunkSettings};
 use loom::embed::{self, EmbedKind, EmbedSettings, Embedder};
 use loom::{Caller, Config, Engine};
 use serde_json::{Value, json};
+
+use markdown::Tree;
 
 const FOLDER_DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
 const FILES_MAX: usize = 20_000;
@@ -32,14 +36,6 @@ const UPSERTS: usize = 100;
 const NOTE_CHARS: usize = 1000;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// What the folder holds.
-#[derive(Default)]
-struct Tree {
-    documents: Vec<(String, String)>,
-    bytes: usize,
-    left_out: usize,
-}
 
 /// What a piece of work took.
 #[derive(Clone, Copy, Default)]
@@ -64,7 +60,8 @@ fn main() -> Outcome<()> {
     let given = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let given = given.or_else(|| std::env::var("LOOM_BENCH_MD").ok());
     let root = PathBuf::from(given.unwrap_or_else(|| FOLDER_DEFAULT.to_owned()));
-    let tree = Tree::read(&root)?;
+    let tree = Tree::read(&root, FILES_MAX, BYTES_MAX)?;
+    let bytes: usize = tree.documents.iter().map(|(_, text)| text.len()).sum();
     if tree.documents.is_empty() {
         return Err(format!("{} holds no Markdown that is UTF-8", root.display()).into());
     }
@@ -94,7 +91,7 @@ fn main() -> Outcome<()> {
         "{name}: {} documents ({} left out), {:.1} MiB, {chunks} chunks, {distinct} distinct\n",
         tree.documents.len(),
         tree.left_out,
-        float(tree.bytes) / f64::from(1 << 20),
+        float(bytes) / f64::from(1 << 20),
     )?;
     print_ingest(&mut out, &ingest, cutting, embedding)?;
     print_searches(&mut out, &engine, embedder.as_ref(), &queries)?;
@@ -110,49 +107,18 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-impl Tree {
-    /// Reads the Markdown below `root`, in the order of the paths; links are not followed.
-    fn read(root: &Path) -> Outcome<Self> {
-        let mut tree = Self::default();
-        let mut folders = vec![root.to_owned()];
-        let mut files = BTreeSet::new();
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-                let entry = entry?;
-                let (path, kind) = (entry.path(), entry.file_type()?);
-                if kind.is_dir() {
-                    folders.push(path);
-                } else if kind.is_file() && path.extension().is_some_and(|end| end == "md" || end == "markdown") {
-                    files.insert(path);
-                }
-            }
+/// The documents in portions as large as one call takes.
+fn batches(tree: &Tree) -> Vec<&[(String, String)]> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (at, (_, text)) in tree.documents.iter().enumerate() {
+        bytes += text.len();
+        if at + 1 - start == BATCH_DOCUMENTS || bytes >= BATCH_BYTES || at + 1 == tree.documents.len() {
+            batches.push(&tree.documents[start..=at]);
+            (start, bytes) = (at + 1, 0);
         }
-        for path in &files {
-            let text = String::from_utf8(fs::read(path)?);
-            let full = tree.documents.len() == FILES_MAX || tree.bytes >= BYTES_MAX;
-            let Some(text) = text.ok().filter(|text| !full && !text.trim().is_empty()) else {
-                tree.left_out += 1;
-                continue;
-            };
-            tree.bytes += text.len();
-            tree.documents.push((path.strip_prefix(root)?.to_string_lossy().into_owned(), text));
-        }
-        Ok(tree)
     }
-
-    /// The documents in portions as large as one call takes.
-    fn batches(&self) -> Vec<&[(String, String)]> {
-        let mut batches = Vec::new();
-        let (mut start, mut bytes) = (0, 0);
-        for (at, (_, text)) in self.documents.iter().enumerate() {
-            bytes += text.len();
-            if at + 1 - start == BATCH_DOCUMENTS || bytes >= BATCH_BYTES || at + 1 == self.documents.len() {
-                batches.push(&self.documents[start..=at]);
-                (start, bytes) = (at + 1, 0);
-            }
-        }
-        batches
-    }
+    batches
 }
 
 impl Latencies {
@@ -219,7 +185,7 @@ fn call(engine: &Engine, op: &str, input: Value) -> Outcome<loom::Answer> {
 
 fn ingest(engine: &Engine, tree: &Tree) -> Outcome<Ingest> {
     let mut ingest = Ingest { spent: Spent::default(), chunks: 0, embed_s: 0.0, store_s: 0.0 };
-    let batches: Vec<Value> = tree.batches().into_iter().map(entries).collect();
+    let batches: Vec<Value> = batches(tree).into_iter().map(entries).collect();
     let ((), spent) = spent_ok(|| {
         for batch in batches {
             let answer = call(engine, "knowledge.bulk_add", batch)?;

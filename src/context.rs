@@ -117,7 +117,7 @@ impl<'e> Reading<'e> {
     /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
     /// projection cannot follow the store and another has to be asked for.
     pub fn view<'p>(&self, projection: &'p Arc<Projection>) -> Result<Option<View<'p>>, Error> {
-        match projection.view(self.engine.store.as_ref()) {
+        match projection.view(self.engine.store.as_ref(), self.deadline.at()) {
             Err(loom_index::Error::Rebuild { detail, .. }) => {
                 tracing::warn!(scope = %projection.scope(), detail, "rebuilding the projections");
                 self.engine.projections.replace(projection)?;

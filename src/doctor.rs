@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use loom_storage::{Scope, Snapshot, Version, live_versions};
+use loom_index::{Difference, Inventory, Miscount, Part};
+use loom_storage::{ChunkId, Scope, Snapshot, Version};
 use serde::Serialize;
 
 use crate::deadline::after;
 use crate::engine::Engine;
 use crate::error::Error;
 
-/// The most findings of a kind that are listed one by one.
+/// The most findings of the store, of what it could give back, and of each namespace that are listed one by one.
 const LISTED_MAX: usize = 20;
+/// How many versions are read at a time.
+const VERSIONS_PAGE: usize = 256;
 /// How long a namespace's index may take to be built before it is reported as one that cannot be compared.
 const DOCTOR_WAIT: Duration = Duration::from_hours(1);
 
@@ -19,7 +22,8 @@ const DOCTOR_WAIT: Duration = Duration::from_hours(1);
 pub struct DoctorOptions {
     /// Rebuild the projections of every namespace that has a finding.
     pub repair: bool,
-    /// Also hash every text and blob.
+    /// Also hash every text and blob, and analyse every chunk to compare its words with those it is found by. Takes as
+    /// long as to rebuild the lexical index.
     pub deep: bool,
 }
 
@@ -61,26 +65,54 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
+/// Findings of one place: the first ones, and how many there are.
+#[derive(Default)]
+struct Findings {
+    listed: Vec<Finding>,
+    found: usize,
+    severity: Option<Severity>,
+}
+
+impl Findings {
+    fn push(&mut self, severity: Severity, what: impl FnOnce() -> String) {
+        self.found += 1;
+        self.severity = Some(severity);
+        if self.found <= LISTED_MAX {
+            self.listed.push(Finding { severity, what: what() });
+        }
+    }
+
+    /// Adds to `report` those that are listed, and how many more there are of `what`.
+    fn list(mut self, what: &str, report: &mut Report) {
+        report.findings.append(&mut self.listed);
+        if let Some(severity) = self.severity.filter(|_| self.found > LISTED_MAX) {
+            let what = format!("{what}: {} more like these are not listed", self.found - LISTED_MAX);
+            report.findings.push(Finding { severity, what });
+        }
+    }
+}
+
 impl Engine {
-    /// Checks storage and compares the projections with it; with `repair`, rebuilds those that differ.
+    /// Checks storage and compares the projections with it, chunk by chunk; with `repair`, rebuilds those that differ.
+    ///
+    /// Holds about 60 bytes of memory for each chunk of one namespace at a time.
     pub fn doctor(&self, options: DoctorOptions) -> Result<Report, Error> {
         let mut report = Report::default();
-        let mut faults = 0_usize;
-        self.inner().store.verify(options.deep, &mut |fault| {
-            faults += 1;
-            if faults <= LISTED_MAX {
-                report.findings.push(Finding { severity: Severity::Error, what: fault });
-            }
-        })?;
-        if faults > LISTED_MAX {
-            let what = format!("{} further faults of the store are not listed", faults - LISTED_MAX);
-            report.findings.push(Finding { severity: Severity::Error, what });
-        }
-        let mut differing = 0;
+        let mut faults = Findings::default();
+        self.inner().store.verify(options.deep, &mut |fault| faults.push(Severity::Error, || fault))?;
+        let is_sound = faults.found == 0;
+        faults.list("the store", &mut report);
         let snapshot = self.inner().store.snapshot()?;
+        let mut unnamed = Findings::default();
+        snapshot.unnamed_blobs(&mut |name, bytes| {
+            let what = || format!("no document names blob {name}, {bytes} bytes: `loom compact` removes it");
+            unnamed.push(Severity::Info, what);
+        })?;
+        unnamed.list("blobs that no document names", &mut report);
+        let mut differing = 0;
         for row in snapshot.namespaces(None)? {
             report.namespaces += 1;
-            let differences = match self.compare(&row.scope, snapshot.as_ref(), &mut report) {
+            let differences = match self.compare(&row.scope, snapshot.as_ref(), options, &mut report) {
                 Ok(differences) => differences,
                 Err(error) => {
                     // Most often damage of the store, which is among the faults already; the others are still compared.
@@ -91,75 +123,151 @@ impl Engine {
                     continue;
                 }
             };
-            if differences.is_empty() {
+            if differences.found == 0 {
                 continue;
             }
             differing += 1;
             if options.repair {
                 self.inner().projections.discard(&row.scope)?;
-                let left = self.compare(&row.scope, snapshot.as_ref(), &mut Report::default())?;
-                if left.is_empty() {
+                let left = self.compare(&row.scope, snapshot.as_ref(), options, &mut Report::default())?;
+                if left.found == 0 {
                     report.repaired.push(row.scope.to_string());
                     continue;
                 }
             }
-            report.findings.extend(differences.into_iter().take(LISTED_MAX));
+            differences.list(&row.scope.to_string(), &mut report);
         }
-        report.sound = faults == 0 && differing == report.repaired.len();
+        report.sound = is_sound && differing == report.repaired.len();
         Ok(report)
     }
 
     /// What differs between a namespace's projections and what storage serves.
-    fn compare(&self, scope: &Scope, snapshot: &dyn Snapshot, report: &mut Report) -> Result<Vec<Finding>, Error> {
-        let mut findings = Vec::new();
-        let mut warn = |what: String| findings.push(Finding { severity: Severity::Warning, what });
-        let projection = self.inner().projection(scope, snapshot, after(DOCTOR_WAIT))?;
-        let view = projection.view(self.inner().store.as_ref())?;
-        let snapshot = view.snapshot();
-        let (mut documents, mut chunks, mut embedded) = (0_u64, 0_u64, 0_u64);
-        for version in live_versions(snapshot, scope) {
-            let version = version?;
-            documents += 1;
-            chunks += u64::from(version.chunk_count);
-            let (indexed, in_vectors) = view.holds(&version);
-            let (uri, advice) = (&version.source_uri, "run `loom doctor --repair`");
-            if version.chunk_count > 0 && !indexed {
-                warn(format!("{scope}: the lexical index lacks {uri:?}: {advice}"));
-            }
-            let Vectors { expected, missing } = vectors(scope, snapshot, &version, &view.model().name)?;
-            if missing > 0 {
-                warn(format!("{scope}: {missing} chunks of {uri:?} have no vector: store the document again"));
-            }
-            embedded += expected as u64;
-            if in_vectors != expected {
-                warn(format!("{scope}: the vector index has {in_vectors} of {expected} chunks of {uri:?}: {advice}"));
-            }
-        }
-        let totals = view.totals();
-        if totals.lexical_chunks != chunks {
-            warn(format!("{scope}: the lexical index has {} chunks, storage serves {chunks}", totals.lexical_chunks));
-        }
-        if totals.vector_chunks != embedded {
-            warn(format!("{scope}: the vector index has {} chunks, storage serves {embedded}", totals.vector_chunks));
-        }
-        report.documents += documents;
-        report.chunks += chunks;
-        Ok(findings)
+    fn compare(
+        &self,
+        scope: &Scope,
+        snapshot: &dyn Snapshot,
+        options: DoctorOptions,
+        report: &mut Report,
+    ) -> Result<Findings, Error> {
+        let until = after(DOCTOR_WAIT);
+        let projection = self.inner().projection(scope, snapshot, until)?;
+        let view = projection.view(self.inner().store.as_ref(), until)?;
+        let inventory = view.inventory(options.deep)?;
+        let comparison =
+            Comparison { scope, snapshot: view.into_snapshot(), inventory, findings: Findings::default(), chunks: 0 };
+        comparison.run(report)
     }
 }
 
-/// The vectors of a version's chunks.
-struct Vectors {
-    /// Chunks with a vector that they can be found by: stored, and not zero.
-    expected: usize,
-    /// Chunks whose vector is not stored.
-    missing: usize,
+/// What mends an index.
+const REBUILD: &str = "`loom doctor --repair` rebuilds it";
+
+/// What a projection holds of a namespace, beside the store at the same moment.
+struct Comparison<'a> {
+    scope: &'a Scope,
+    snapshot: Box<dyn Snapshot>,
+    inventory: Inventory,
+    findings: Findings,
+    chunks: u64,
 }
 
-fn vectors(scope: &Scope, snapshot: &dyn Snapshot, version: &Version, model: &str) -> Result<Vectors, Error> {
-    let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
-    let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
-    let vectors = snapshot.vectors(scope, model, &inputs)?;
-    let expected = vectors.iter().flatten().filter(|vector| vector.iter().any(|value| *value != 0.0)).count();
-    Ok(Vectors { expected, missing: vectors.iter().filter(|vector| vector.is_none()).count() })
+impl Comparison<'_> {
+    fn run(mut self, report: &mut Report) -> Result<Findings, Error> {
+        let (mut documents, mut after) = (0, None);
+        loop {
+            let page = self.snapshot.live_versions(self.scope, after, VERSIONS_PAGE)?;
+            documents += page.items.len() as u64;
+            for version in &page.items {
+                self.version(version)?;
+            }
+            after = page.items.last().map(|version| version.id);
+            if !page.more || after.is_none() {
+                break;
+            }
+        }
+        self.left_over()?;
+        report.documents += documents;
+        report.chunks += self.chunks;
+        Ok(self.findings)
+    }
+
+    fn version(&mut self, version: &Version) -> Result<(), Error> {
+        let Self { scope, snapshot, inventory, findings, chunks: seen } = self;
+        let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
+        let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
+        let vectors = snapshot.vectors(scope, &inventory.model.name, &inputs)?;
+        *seen += chunks.len() as u64;
+        let of = |at: usize| format!("{scope}: {}", chunk_words(version, at));
+        for at in (0..chunks.len()).filter(|at| vectors[*at].is_none()) {
+            let what = || format!("{} has no vector: store the document again", of(at));
+            findings.push(Severity::Warning, what);
+        }
+        inventory.compare(version, &chunks, &vectors, |part, at, difference| {
+            let what = || {
+                let difference = match difference {
+                    Difference::Missing => "is not in",
+                    Difference::Repeated => "is more than once in",
+                    Difference::Altered => "is another in",
+                };
+                format!("{} {difference} {}: {REBUILD}", of(at), part_words(part))
+            };
+            findings.push(Severity::Warning, what);
+        });
+        Ok(())
+    }
+
+    fn left_over(&mut self) -> Result<(), Error> {
+        let Self { scope, snapshot, inventory, findings, chunks } = self;
+        for (part, id) in inventory.left_over() {
+            // The store is asked for what is listed alone.
+            let name = if findings.found < LISTED_MAX { name_of(scope, snapshot.as_ref(), id)? } else { String::new() };
+            let what = || {
+                format!(
+                    "{scope}: {name} is in {}, which is to hold it once if it is served: {REBUILD}",
+                    part_words(part)
+                )
+            };
+            findings.push(Severity::Warning, what);
+        }
+        if let Some(Miscount { counted, held }) = inventory.miscount() {
+            let what = || {
+                format!(
+                    "{scope}: scores are computed for {} chunks of {} words, the lexical index holds {} of {}: {REBUILD}",
+                    counted.0, counted.1, held.0, held.1
+                )
+            };
+            findings.push(Severity::Warning, what);
+        }
+        let served = inventory.served() as u64;
+        if served != *chunks {
+            let what = || format!("{scope}: {served} chunks are searched, storage serves {chunks}: {REBUILD}");
+            findings.push(Severity::Warning, what);
+        }
+        Ok(())
+    }
+}
+
+fn part_words(part: Part) -> &'static str {
+    match part {
+        Part::Catalog => "the catalogue of what is searched",
+        Part::Lexical => "the lexical index",
+        Part::Vector => "the vector index",
+    }
+}
+
+fn chunk_words(version: &Version, at: usize) -> String {
+    format!(
+        "chunk {at} of {:?} (version {}, chunk id {})",
+        version.source_uri,
+        version.revision.0,
+        version.first_chunk.0 + at as u64
+    )
+}
+
+/// A chunk in words, whether its version is served or not.
+fn name_of(scope: &Scope, snapshot: &dyn Snapshot, id: ChunkId) -> Result<String, Error> {
+    let Some(chunk) = snapshot.chunk(scope, id)? else { return Ok(format!("chunk id {}, which is not stored,", id.0)) };
+    let version = snapshot.version(scope, chunk.version)?;
+    let at = usize::try_from(chunk.idx).unwrap_or(usize::MAX);
+    Ok(version.map_or_else(|| format!("chunk id {}", id.0), |version| chunk_words(&version, at)))
 }

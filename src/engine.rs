@@ -21,8 +21,8 @@ use crate::work::Workers;
 
 use crate::context::{Planning, Reading};
 
-/// How long a write waits for its namespace's index to be opened or built before it is answered without. A search
-/// then waits instead, so that it never misses the write.
+/// How long a write waits for its namespace's index to be opened or built, or to follow what others wrote before it, until
+/// it is answered without. A search then waits instead, so that it never misses the write.
 const FOLLOW_WAIT: Duration = Duration::from_secs(2);
 
 /// The folder of the projections inside the data folder.
@@ -238,7 +238,7 @@ impl Inner {
             // builds it anew from storage. The write itself must not be reported as failed.
             if let Err(error) = self.follow(&scope) {
                 if error.code == Code::Overloaded {
-                    // It is being built, and will have followed when it is first searched.
+                    // It is being built or behind, and will have followed when it is next searched.
                     tracing::debug!(%scope, %error, "a projection does not follow yet");
                     continue;
                 }

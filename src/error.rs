@@ -232,6 +232,13 @@ impl Error {
                     format!("the namespace's index is being rebuilt ({percent}% done): repeat the call later"),
                 )
             },
+            Index::Behind => Self {
+                retry_after_s: Some(1),
+                ..Self::new(
+                    Code::Overloaded,
+                    "the namespace's index is still taking in what was written before: repeat the call",
+                )
+            },
             Index::Stopped => Self::new(Code::Overloaded, "Loom is shutting down: call again once it runs"),
             Index::Build(error) => Self::of_index(error),
         }

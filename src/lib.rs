@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use config::Config;
 pub use context::{Planning, Reading};
 pub use disk::FreeSpace;
-pub use doctor::{DoctorOptions, Finding, Report};
+pub use doctor::{DoctorOptions, Finding, Report, Severity};
 pub use download::{Download, DownloadSource};
 pub use engine::{Engine, OpenError, Readiness};
 pub use error::{Code, Error};

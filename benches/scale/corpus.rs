@@ -1,7 +1,6 @@
 //! The documents, their chunks and vectors, and the queries, which depend on the folder and the size alone.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,8 +9,11 @@ use loom::chunk::{self, ChunkSettings};
 use loom::embed::{self, EmbedKind, Embedder};
 
 use super::Outcome;
+use super::markdown::Tree;
 use super::measure::{self, Spent};
 
+const FILES_MAX: usize = 20_000;
+const BYTES_MAX: usize = 256 << 20;
 const QUERIES: usize = 500;
 const QUERY_WORDS: usize = 8;
 /// In a repetition, one in so many words is another.
@@ -31,7 +33,9 @@ pub struct Corpus {
 
 impl Corpus {
     pub fn read(root: &Path, size: usize, embedder: &dyn Embedder) -> Outcome<Self> {
-        let originals = markdown(root)?;
+        let mut originals = Tree::read(root, FILES_MAX, BYTES_MAX)?.documents;
+        // In an order that mixes the trees, so that a small size is like a large one.
+        originals.sort_by_cached_key(|(path, _)| (hash(path), path.clone()));
         let words: BTreeSet<&str> =
             originals.iter().flat_map(|(_, text)| text.split(not_a_word)).filter(|word| is_changeable(word)).collect();
         let words: Vec<&str> = words.into_iter().collect();
@@ -137,28 +141,6 @@ impl Corpus {
 /// How long one call of the embedder may take.
 fn soon() -> Instant {
     Instant::now() + Duration::from_mins(1)
-}
-
-fn markdown(root: &Path) -> Outcome<Vec<(String, String)>> {
-    let mut folders = vec![root.to_owned()];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-            let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file()
-                && path.extension().is_some_and(|end| end == "md")
-                && let Ok(text) = String::from_utf8(fs::read(&path)?)
-            {
-                found.push((path.strip_prefix(root)?.to_string_lossy().into_owned(), text));
-            }
-        }
-    }
-    // In an order that mixes the trees, so that a small size is like a large one.
-    found.sort_by_cached_key(|(path, _)| (hash(path), path.clone()));
-    Ok(found)
 }
 
 fn hash(value: impl Hash) -> u64 {

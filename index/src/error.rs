@@ -32,6 +32,10 @@ pub enum Error {
         /// How much of it is done, in percent; 0 when it has not begun.
         percent: u64,
     },
+    /// The projection has not followed all that was committed before the call by the moment that the call gave; it goes
+    /// on from where it is when it is next asked.
+    #[error("the projection follows commits that came before")]
+    Behind,
     /// The projections are being closed.
     #[error("the projections are being closed")]
     Stopped,

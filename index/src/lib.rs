@@ -7,6 +7,7 @@ mod build;
 mod catalog;
 mod error;
 pub mod fuse;
+mod inventory;
 mod places;
 mod prepared;
 mod progress;
@@ -19,6 +20,7 @@ mod view;
 
 pub use catalog::{Filter, fold_tag};
 pub use error::Error;
+pub use inventory::{Difference, Inventory, Miscount, Part};
 pub use places::{Bounds, Counts};
 pub use prepared::Announcement;
 pub use progress::Progress;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use loom_storage::{Change, Scope, Seq, Snapshot, Store, Version};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::build::{
     CHANGES_PAGE, add_vectors, block_types, claim_folder, keep_model, open_lexical, open_vectors, put_vectors, replay,
@@ -47,7 +48,8 @@ pub struct Projection {
     scope: Scope,
     folder: PathBuf,
     announced: Arc<Announced>,
-    /// Held by whoever moves the watermark. Taken before `state`.
+    /// Held by whoever moves the watermark, and waited for no longer than the caller says. Taken before `state`, which
+    /// nobody changes for longer than one commit takes.
     following: Mutex<Following>,
     state: RwLock<State>,
     /// Held by whoever writes the projection's files.
@@ -115,16 +117,20 @@ impl Projection {
     }
 
     /// Follows the change log up to what `snapshot` shows. Returns at once when that was done already.
-    pub fn catch_up(&self, snapshot: &dyn Snapshot) -> Result<(), Error> {
+    ///
+    /// [`Error::Behind`] when `until` passes first; a commit that was begun is followed to its end.
+    pub fn catch_up(&self, snapshot: &dyn Snapshot, until: Instant) -> Result<(), Error> {
         let target = last_seq(&self.scope, snapshot)?;
         if self.state.read().watermark >= target {
             return Ok(());
         }
-        self.follow(&mut self.following.lock(), snapshot, target)
+        let mut turn = self.turn(until)?;
+        self.follow(&mut turn, snapshot, target, until)
     }
 
     /// The projection and the store at one moment, which shows every commit that was answered before the call.
-    pub fn view(&self, store: &dyn Store) -> Result<View<'_>, Error> {
+    /// [`Error::Behind`] as of [`Self::catch_up`].
+    pub fn view(&self, store: &dyn Store, until: Instant) -> Result<View<'_>, Error> {
         let snapshot = store.snapshot()?;
         let target = last_seq(&self.scope, snapshot.as_ref())?;
         let state = self.state.read();
@@ -133,18 +139,31 @@ impl Projection {
         }
         drop(state);
         // A commit came between: while this follows, nobody else moves the projection past the snapshot.
-        let mut following = self.following.lock();
+        let mut following = self.turn(until)?;
         let snapshot = store.snapshot()?;
         let target = last_seq(&self.scope, snapshot.as_ref())?;
-        self.follow(&mut following, snapshot.as_ref(), target)?;
+        self.follow(&mut following, snapshot.as_ref(), target, until)?;
         Ok(View { state: self.state.read(), snapshot })
     }
 
-    fn follow(&self, _following: &mut Following, snapshot: &dyn Snapshot, target: Seq) -> Result<(), Error> {
+    fn turn(&self, until: Instant) -> Result<MutexGuard<'_, Following>, Error> {
+        self.following.try_lock_until(until).ok_or(Error::Behind)
+    }
+
+    fn follow(
+        &self,
+        _following: &mut Following,
+        snapshot: &dyn Snapshot,
+        target: Seq,
+        until: Instant,
+    ) -> Result<(), Error> {
         let mut watermark = self.state.read().watermark;
         while watermark < target {
             let page = snapshot.changes(&self.scope, watermark, CHANGES_PAGE)?;
             for entry in &page.items {
+                if Instant::now() > until {
+                    return Err(Error::Behind);
+                }
                 // All that takes long, without the lock that searches wait for.
                 let steps = entry.changes.iter().map(|change| self.prepare(snapshot, change));
                 let steps: Vec<Step> = steps.collect::<Result<_, _>>()?;
@@ -358,3 +377,6 @@ fn held_bytes(state: &State) -> u64 {
 fn last_seq(scope: &Scope, snapshot: &dyn Snapshot) -> Result<Seq, Error> {
     Ok(snapshot.namespace(scope)?.map_or(Seq(0), |row| row.last_seq))
 }
+
+#[cfg(test)]
+mod tests;

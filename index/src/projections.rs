@@ -65,7 +65,8 @@ impl Projections {
     /// The projection of a namespace, caught up with `snapshot`; built anew when it cannot catch up.
     ///
     /// One that is not open is opened from what `source` gives, which waits until `until` at most: then
-    /// [`Error::Unready`], and the building goes on. [`Error::Stopped`] once the projections are closed.
+    /// [`Error::Unready`], and the building goes on. One that is open and has more to follow than it does until then is
+    /// [`Error::Behind`]. [`Error::Stopped`] once the projections are closed.
     pub fn namespace<E: From<Error>>(
         &self,
         scope: &Scope,
@@ -74,13 +75,13 @@ impl Projections {
         source: impl Fn() -> Result<Source, E>,
     ) -> Result<Arc<Projection>, E> {
         let projection = self.open_one(scope, until, &source)?;
-        match projection.catch_up(snapshot) {
+        match projection.catch_up(snapshot, until) {
             Err(Error::Rebuild { detail, .. }) => {
                 tracing::warn!(%scope, detail, "rebuilding the projections");
                 self.replace(&projection)?;
                 drop(projection);
                 let projection = self.open_one(scope, until, &source)?;
-                projection.catch_up(snapshot)?;
+                projection.catch_up(snapshot, until)?;
                 Ok(projection)
             }
             caught_up => Ok(caught_up.map(|()| projection)?),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loom_storage::{Seq, Snapshot, Version};
+use loom_storage::{Seq, Snapshot};
 use parking_lot::RwLockReadGuard;
 
 use crate::catalog::Filter;
@@ -99,12 +99,6 @@ impl View<'_> {
             hits.vector_ms = started.elapsed().as_secs_f64() * 1e3;
         }
         Ok(hits)
-    }
-
-    /// Whether the lexical index holds the version, and how many of its chunks the vector index holds.
-    pub fn holds(&self, version: &Version) -> (bool, usize) {
-        let vectors = version.chunk_ids().filter(|id| self.state.vectors.contains(*id)).count();
-        (self.state.lexical.contains(version.id), vectors)
     }
 
     /// The totals.

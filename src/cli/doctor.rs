@@ -12,7 +12,7 @@ pub struct Args {
     /// Rebuild what is searched where it disagrees
     #[arg(long)]
     repair: bool,
-    /// Read every stored byte too
+    /// Read every stored byte too, and compare the words of every chunk
     #[arg(long)]
     deep: bool,
     #[command(flatten)]

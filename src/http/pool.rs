@@ -177,9 +177,17 @@ impl Pool {
         .await
     }
 
-    /// Runs one short step of work that was admitted before, however long it waits for its turn.
-    pub async fn step<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-        let worker = self.workers.clone().acquire_owned().await.map_err(Error::internal)?;
+    /// Runs one short step of work that was admitted before: it stands in no queue that could be full, and waits at most
+    /// `wait` for its turn, then [`Code::Overloaded`].
+    pub async fn step<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let Ok(worker) = timeout(wait, self.workers.clone().acquire_owned()).await else {
+            return Err(self.overloaded("LOOM_HTTP_WORKERS"));
+        };
+        let worker = worker.map_err(Error::internal)?;
         blocking(move || {
             let _worker = worker;
             work()
@@ -264,6 +272,19 @@ mod tests {
                 drop(place);
                 pool.run("a", || ()).await.expect("the worker is free again");
             }
+        });
+    }
+
+    #[test]
+    fn a_step_waits_no_longer_than_it_may() {
+        block_on(async {
+            let pool = pool(1, 0);
+            let place = pool.enter("a").await.expect("the pool is empty");
+            let error = pool.step(Duration::from_millis(1), || ()).await.expect_err("the only worker is taken");
+            assert_eq!((error.code, error.retry_after_s), (Code::Overloaded, Some(1)));
+            assert_eq!(pool.load().refused_total, 1);
+            drop(place);
+            assert_eq!(pool.step(Duration::MAX, || 7).await.expect("the worker is free again"), 7);
         });
     }
 

@@ -76,6 +76,13 @@ pub(crate) fn hash(in_scope: &Scope, hash: &Hash) -> Vec<u8> {
     with(in_scope, &hash.0)
 }
 
+/// A key made by [`hash`] in words.
+pub(crate) fn hash_words(key: &[u8]) -> String {
+    let Some((scope, hash)) = key.split_last_chunk::<32>() else { return printable(key) };
+    let scope = scope.strip_suffix(&[0]).unwrap_or(scope).escape_ascii().to_string();
+    format!("{} of {}", Hash(*hash).hex(), scope.replace("\\x00", "/"))
+}
+
 /// The row of a version under a hash.
 pub(crate) fn hash_version(in_scope: &Scope, of: &Hash, id: VersionId) -> Vec<u8> {
     let mut key = hash(in_scope, of);

@@ -417,6 +417,11 @@ impl Snapshot for Arc<State> {
         Ok(self.blobs.get(&(scope.clone(), *hash)).cloned())
     }
 
+    fn unnamed_blobs(&self, _: &mut dyn FnMut(String, u64)) -> Result<(), Error> {
+        // There was no earlier run.
+        Ok(())
+    }
+
     fn record(&self, key: &str) -> Result<Option<Record>, Error> {
         Ok(self.records.get(key).cloned())
     }

@@ -183,6 +183,10 @@ pub trait Snapshot: Send + Sync {
     /// A namespace's changes after `after`, in order, at most `limit` entries.
     fn changes(&self, scope: &Scope, after: Seq, limit: usize) -> Result<Page<ChangeEntry>, Error>;
 
+    /// Calls `each` with every blob of an earlier run that no catalogue row names, such as a crash between an upload and
+    /// its commit leaves: namespace and hash in words, and its size in bytes. A compaction removes them.
+    fn unnamed_blobs(&self, each: &mut dyn FnMut(String, u64)) -> Result<(), Error>;
+
     /// The catalogue row of a blob.
     fn blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<BlobRow>, Error>;
 

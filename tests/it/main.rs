@@ -7,6 +7,7 @@ mod cases;
 mod cli;
 mod conformance;
 mod corpus;
+mod doctor;
 mod faults;
 mod harness;
 mod house;

@@ -21,7 +21,7 @@ struct Term {
 }
 
 /// Seeded once a process, so that nobody can prepare a text whose terms collide.
-fn hash_of(text: &[u8]) -> u64 {
+pub(super) fn hash_of(text: &[u8]) -> u64 {
     use std::sync::LazyLock;
     static STATE: LazyLock<FixedState> =
         LazyLock::new(|| FixedState::with_seed(std::hash::RandomState::new().hash_one(0)));
@@ -71,6 +71,11 @@ impl Dictionary {
     /// The term of a number that was given out.
     pub(super) fn term(&self, number: u32) -> &[u8] {
         text_of(&self.bytes, &self.terms, number)
+    }
+
+    /// What [`hash_of`] makes of the term of a number that was given out.
+    pub(super) fn hash(&self, number: u32) -> u64 {
+        self.terms[number as usize].hash
     }
 
     /// How many terms there are.

@@ -26,6 +26,8 @@ mod base;
 mod cursor;
 mod segment;
 
+mod inventory;
+
 mod error;
 mod flush;
 mod merge;
@@ -35,6 +37,7 @@ mod write;
 pub use analysis::Analysis;
 pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze};
 pub use flush::{FlushJob, Flushed};
+pub(crate) use inventory::LexicalInventory;
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
 pub use score::LexicalHit;
 pub use search::QUERY_TERMS_MAX;

@@ -122,6 +122,24 @@ impl Segment {
         self.alive.as_ref().is_none_or(|alive| alive.is_alive(doc))
     }
 
+    /// Calls `each` with every live document, its chunk, its version and its length in words, ascending by chunk.
+    pub(super) fn each_live(&self, mut each: impl FnMut(DocId, ChunkId, VersionId, u64)) {
+        for run in &self.runs {
+            for doc in run.first_doc..run.first_doc + run.count {
+                each(doc, self.chunk(doc), run.version, self.words.get_val(doc));
+            }
+        }
+    }
+
+    /// Calls `each` with every term, ascending, and the documents that hold it, dead ones included.
+    pub(super) fn each_term(&self, mut each: impl FnMut(&[u8], BlockSegmentPostings)) -> Result<(), Failure> {
+        let mut terms = self.inverted.terms().stream()?;
+        while terms.advance() {
+            each(terms.key(), self.postings(terms.value())?);
+        }
+        Ok(())
+    }
+
     fn runs_of(&self, version: VersionId) -> impl Iterator<Item = &Run> {
         let first = self.versions.partition_point(|(other, _)| *other < version);
         self.versions[first..]

@@ -11,6 +11,7 @@ mod file;
 mod fixed;
 mod flush;
 mod graph;
+mod inventory;
 mod links;
 mod lookup;
 mod manifest;
@@ -25,6 +26,7 @@ mod tests;
 mod upkeep;
 
 pub use flush::{VectorFlush, VectorFlushed};
+pub(crate) use inventory::VectorInventory;
 pub use open::DIMENSIONS;
 pub use projection::{Settings, Statistics, VectorIndex};
 pub use search::VectorHit;

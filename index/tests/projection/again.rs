@@ -9,7 +9,7 @@ use loom_storage::contract::sample::{batch, delete, edit, put, restore, scope, v
 use loom_storage::{Store, Write, live_versions};
 use proptest::prelude::*;
 
-use super::{DIM, Place, model, of};
+use super::{DIM, Place, in_an_hour, model, of};
 
 const MODELS: [&str; 2] = ["one", "two"];
 const URIS: [&str; 3] = ["a", "b", "c/d"];
@@ -166,15 +166,22 @@ impl Follower {
 
 /// What a projection answers, as lines of text to compare.
 fn answers(projection: &Projection, place: &Place) -> Vec<String> {
-    let view = projection.view(&place.store).unwrap();
+    let view = projection.view(&place.store, in_an_hour()).unwrap();
     let totals = view.totals();
     let mut lines = vec![format!("{} {} {}", totals.versions, totals.lexical_chunks, totals.vector_chunks)];
     let live: Vec<_> = live_versions(view.snapshot(), &scope()).map(|version| version.unwrap()).collect();
     let mut served = 0;
+    let mut inventory = view.inventory(true).unwrap();
     for version in &live {
         served += version.chunk_count as usize;
-        lines.push(format!("{:?} {:?}", version.id, view.holds(version)));
+        let chunks = view.snapshot().chunks(&scope(), version.first_chunk, version.chunk_count).unwrap();
+        let inputs: Vec<_> = chunks.iter().map(|chunk| chunk.input_hash).collect();
+        let vectors = view.snapshot().vectors(&scope(), &inventory.model.name, &inputs).unwrap();
+        inventory.compare(version, &chunks, &vectors, |part, at, difference| {
+            panic!("{part:?}: chunk {at} of {version:?}: {difference:?}");
+        });
     }
+    assert_eq!((inventory.left_over().next(), inventory.miscount(), inventory.served()), (None, None, served));
     let mut query = [0.25; DIM];
     query[1] = 1.0;
     let of_c = Filter { uri_prefixes: vec!["c".into()], ..Filter::default() };

@@ -70,7 +70,7 @@ async fn answer(door: &Door, method: &Method, query: &str, sent: &HeaderMap) -> 
     };
     response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     if method == Method::GET && length > 0 {
-        *response.body_mut() = stream::body(door.clone(), download.body, start, length);
+        *response.body_mut() = stream::body(door.clone(), download.body, start, length).await?;
     }
     Ok(response)
 }

@@ -10,6 +10,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::error::Error;
 use crate::http::shared::Door;
 
 /// How much is read at once.
@@ -17,47 +18,57 @@ const PIECE_BYTES: u64 = 128 * 1024;
 /// How long a reader of the answer may take for one piece.
 const STALL: Duration = Duration::from_mins(1);
 
-/// The `length` bytes of `reader` from `start` on; `length` is at least 1.
+/// The `length` bytes of `reader` from `start` on, once the first of them are read; `length` is at least 1.
 ///
-/// When `reader` fails or ends early the body fails, so that the connection breaks rather than pass for complete.
-pub fn body<R: Read + Seek + Send + 'static>(door: Door, reader: R, start: u64, length: u64) -> Body {
+/// Each piece is read by a worker of the pool, which is waited for as long as a read may take: an error here before the
+/// answer begins. When a later piece cannot be read the body fails, so that the connection breaks rather than pass for
+/// complete.
+pub async fn body<R: Read + Seek + Send + 'static>(
+    door: Door,
+    reader: R,
+    start: u64,
+    length: u64,
+) -> Result<Body, Error> {
     let (sender, pieces) = mpsc::channel(1);
-    tokio::spawn(send(door, reader, start, length, sender));
-    Body::new(Pieces { pieces, left: length })
+    let (first, reader) = next(&door, reader, Some(start), PIECE_BYTES.min(length)).await?;
+    tokio::spawn(send(door, reader, first, length, sender));
+    Ok(Body::new(Pieces { pieces, left: length }))
 }
 
 async fn send<R: Read + Seek + Send + 'static>(
     door: Door,
     mut reader: R,
-    start: u64,
-    length: u64,
+    mut piece: Bytes,
+    mut left: u64,
     sender: mpsc::Sender<io::Result<Bytes>>,
 ) {
-    let mut sent = 0;
-    while sent < length {
-        let wanted = PIECE_BYTES.min(length - sent);
-        let seek = (sent == 0).then_some(start);
-        let step = door.pool.step(move || (read(&mut reader, seek, wanted), reader)).await;
-        let piece = match step {
-            Ok((piece, returned)) => {
-                reader = returned;
-                piece
-            }
-            Err(error) => {
-                tracing::error!(cause = error.cause.map(tracing::field::display), "a download broke off");
-                return;
-            }
-        };
-        let failed = piece.is_err();
-        if let Err(error) = &piece {
-            tracing::error!(%error, "a download broke off");
-        }
+    loop {
+        left = left.saturating_sub(piece.len() as u64);
         // The receiver is gone when the caller is.
-        if !matches!(timeout(STALL, sender.send(piece)).await, Ok(Ok(()))) || failed {
+        if !matches!(timeout(STALL, sender.send(Ok(piece))).await, Ok(Ok(()))) || left == 0 {
             return;
         }
-        sent += wanted;
+        match next(&door, reader, None, PIECE_BYTES.min(left)).await {
+            Ok((read, returned)) => (piece, reader) = (read, returned),
+            Err(error) => {
+                tracing::error!(%error, cause = ?error.cause, "a download broke off");
+                let _ = timeout(STALL, sender.send(Err(io::Error::other(error)))).await;
+                return;
+            }
+        }
     }
+}
+
+/// Reads `wanted` bytes, from `seek` on where it says so.
+async fn next<R: Read + Seek + Send + 'static>(
+    door: &Door,
+    mut reader: R,
+    seek: Option<u64>,
+    wanted: u64,
+) -> Result<(Bytes, R), Error> {
+    let wait = Duration::from_millis(door.engine.config().deadlines.read_ms);
+    let (read, reader) = door.pool.step(wait, move || (read(&mut reader, seek, wanted), reader)).await?;
+    Ok((read.map_err(Error::internal)?, reader))
 }
 
 fn read(reader: &mut (impl Read + Seek), seek: Option<u64>, wanted: u64) -> io::Result<Bytes> {

@@ -54,13 +54,7 @@ impl BlobFile {
     /// Those of this run stay: their commit may be on its way.
     pub(super) fn remove_unnamed(&self, is_named: &mut dyn FnMut(&[u8]) -> Result<bool, Error>) -> Result<u64, Error> {
         let mut unnamed = Vec::new();
-        self.view()?.each(&mut |key, value| {
-            let stored: StoredBlob = codec::decode(key, value)?;
-            if stored.upload < self.first_upload && !is_named(key)? {
-                unnamed.push((key.to_vec(), stored.upload));
-            }
-            Ok(())
-        })?;
+        self.each_unnamed(is_named, &mut |key, stored| unnamed.push((key.to_vec(), stored.upload)))?;
         if unnamed.is_empty() {
             return Ok(0);
         }
@@ -73,6 +67,21 @@ impl BlobFile {
         }
         writing.commit()?;
         Ok(unnamed.len() as u64)
+    }
+
+    /// Calls `each` with every blob of an earlier run that `is_named` does not know.
+    pub(super) fn each_unnamed(
+        &self,
+        is_named: &mut dyn FnMut(&[u8]) -> Result<bool, Error>,
+        each: &mut dyn FnMut(&[u8], StoredBlob),
+    ) -> Result<(), Error> {
+        self.view()?.each(&mut |key, value| {
+            let stored: StoredBlob = codec::decode(key, value)?;
+            if stored.upload < self.first_upload && !is_named(key)? {
+                each(key, stored);
+            }
+            Ok(())
+        })
     }
 
     /// The blobs that are stored now.

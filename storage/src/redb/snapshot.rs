@@ -16,17 +16,17 @@ use crate::store::{Page, Snapshot, TimelineKey};
 
 /// A view of the main file; keeps the store's folder held for as long as it lives.
 pub(super) struct RedbSnapshot {
-    // Before `_inner`, so that the transaction ends while its file is open.
+    // Before `inner`, so that the transaction ends while its file is open.
     pub(super) tables: ReadTables,
     seq: Seq,
-    _inner: Arc<Inner>,
+    inner: Arc<Inner>,
 }
 
 impl RedbSnapshot {
     pub(super) fn new(inner: &Arc<Inner>) -> Result<Self, Error> {
         let tables = ReadTables::new(inner.main.begin_read()?);
         let seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
-        Ok(Self { tables, seq, _inner: Arc::clone(inner) })
+        Ok(Self { tables, seq, inner: Arc::clone(inner) })
     }
 
     /// Refuses chunks with ids from `first` to before `end` among which one is missing.
@@ -244,6 +244,11 @@ impl Snapshot for RedbSnapshot {
 
     fn blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<BlobRow>, Error> {
         self.tables.get(Table::Blobs, &keys::hash(scope, hash))
+    }
+
+    fn unnamed_blobs(&self, each: &mut dyn FnMut(String, u64)) -> Result<(), Error> {
+        let mut is_named = |key: &[u8]| self.tables.contains(Table::Blobs, key);
+        self.inner.blobs.each_unnamed(&mut is_named, &mut |key, stored| each(keys::hash_words(key), stored.size))
     }
 
     fn record(&self, key: &str) -> Result<Option<Record>, Error> {

@@ -160,6 +160,11 @@ impl Check<'_> {
                 for (table, key) in served_rows(scope, version) {
                     self.expect(table, &key, &name)?;
                 }
+                if let Some(original) = &version.document.original
+                    && !self.snapshot.tables.contains(Table::Blobs, &keys::hash(scope, &original.blob))?
+                {
+                    self.fault(format!("the original of {name}, blob {}, is not catalogued", original.blob.hex()));
+                }
             }
             VersionState::Superseded(supersession) => {
                 self.imply(Table::Supersessions, 1);

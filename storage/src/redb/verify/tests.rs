@@ -222,6 +222,28 @@ fn a_version_that_shares_what_is_another_content_is_noticed() {
 }
 
 #[test]
+fn an_original_without_its_blob_is_noticed_where_it_is_served() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = filled(folder.path());
+    let original = |blob| {
+        let Write::PutVersion(mut new) = new_version("e", "seven\n") else { unreachable!("it writes a version") };
+        let (filename, content_type) = ("e.txt".into(), "text/plain".into());
+        new.document.original = Some(crate::Original { blob, size: 3 << 19, filename, content_type });
+        store.commit(crate::Batch { preconditions: Vec::new(), writes: vec![Write::PutVersion(new)] })
+    };
+    original(Hash::of(&vec![7; 3 << 19])).expect("it commits");
+    assert_eq!(faults(&store), Vec::<String>::new());
+    let gone = Hash::of(b"gone");
+    original(gone).expect("it commits");
+    let found = faults(&store);
+    assert!(found.len() == 1 && found[0].contains(&gone.hex()) && found[0].contains("\"e\""), "{found:?}");
+    let cause = crate::Cause::Delete;
+    let retire = Write::Retire { scope: scope(), source_uri: "e".into(), cause, at: Timestamp(9) };
+    store.commit(crate::Batch { preconditions: Vec::new(), writes: vec![retire] }).expect("it commits");
+    assert_eq!(faults(&store), Vec::<String>::new());
+}
+
+#[test]
 fn damaged_blobs_are_noticed_and_not_served() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = filled(folder.path());
