@@ -97,7 +97,8 @@ impl Engine {
             builds_max: index.builds_max,
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
-        let embedders = Embedders::new(&config.embedding)?;
+        let mut embedders = Embedders::new(&config.embedding)?;
+        embedders.recall(store.as_ref())?;
         let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,

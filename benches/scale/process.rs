@@ -69,7 +69,11 @@ pub fn http(corpus: &Corpus, data: &Path, report: &mut Report) -> Outcome<()> {
     let over_http = [outside(&server, &gets)?, outside(&server, &searches)?];
     let names = [
         ["get in a loop: median", "get by a thread that waits for it", "get over HTTP"],
-        ["lexical search in a loop: median", "lexical search by a thread that waits for it", "lexical search over HTTP"],
+        [
+            "lexical search in a loop: median",
+            "lexical search by a thread that waits for it",
+            "lexical search over HTTP",
+        ],
     ];
     for (at, names) in names.into_iter().enumerate() {
         let medians = [&in_a_loop, &handed_over, &over_http].map(|of| of[at].at(50));

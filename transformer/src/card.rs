@@ -1,6 +1,9 @@
 //! What sentence-transformers wrote beside a model: how a text's vector is made of its tokens' vectors.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::folder::Folder;
@@ -40,20 +43,11 @@ struct Module {
 struct PoolingFile {
     /// Newer files have one name in place of the flags.
     pooling_mode: Option<String>,
-    #[serde(default)]
-    pooling_mode_cls_token: bool,
-    #[serde(default)]
-    pooling_mode_mean_tokens: bool,
-    #[serde(default)]
-    pooling_mode_max_tokens: bool,
-    #[serde(default)]
-    pooling_mode_mean_sqrt_len_tokens: bool,
-    #[serde(default)]
-    pooling_mode_weightedmean_tokens: bool,
-    #[serde(default)]
-    pooling_mode_lasttoken: bool,
     #[serde(default = "yes")]
     include_prompt: bool,
+    /// Among them the flags, one for each way of pooling, such as `pooling_mode_mean_tokens`.
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -116,14 +110,12 @@ fn pooling(folder: &mut Folder, name: &str) -> Result<Pooling, Error> {
     if !read.include_prompt {
         return unsupported("include_prompt is false; prefixes are pooled with the text they stand before");
     }
-    let others = read.pooling_mode_max_tokens
-        || read.pooling_mode_mean_sqrt_len_tokens
-        || read.pooling_mode_weightedmean_tokens
-        || read.pooling_mode_lasttoken;
-    match (read.pooling_mode.as_deref(), read.pooling_mode_mean_tokens, read.pooling_mode_cls_token) {
-        _ if others => unsupported("it pools in a way that is not run; the mean and the first token are"),
-        (Some("mean"), ..) | (None, true, false) => Ok(Pooling::Mean),
-        (Some("cls"), ..) | (None, false, true) => Ok(Pooling::First),
-        _ => unsupported("it does not ask for exactly one of the mean and the first token, which are run"),
+    let flags = read.rest.iter().filter(|(name, value)| name.starts_with("pooling_mode_") && **value == true);
+    let mut named: Vec<&str> = flags.map(|(name, _)| name.as_str()).chain(read.pooling_mode.as_deref()).collect();
+    named.dedup();
+    match named[..] {
+        ["mean" | "pooling_mode_mean_tokens"] => Ok(Pooling::Mean),
+        ["cls" | "pooling_mode_cls_token"] => Ok(Pooling::First),
+        _ => unsupported(&format!("it asks to pool by {named:?}; either the mean or the first token is run")),
     }
 }

@@ -103,7 +103,8 @@ impl Folder {
     /// The first 12 hexadecimal digits of the SHA-256 of all that was read and noted, in that order.
     pub(crate) fn fingerprint(&self) -> String {
         let digest = self.fingerprint.clone().finalize();
-        digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        let first = digest.iter().take(6).fold(0, |number: u64, &byte| number << 8 | u64::from(byte));
+        format!("{first:012x}")
     }
 
     fn bytes(&mut self, name: &str, bytes_max: u64) -> Result<Vec<u8>, Error> {

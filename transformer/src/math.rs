@@ -141,7 +141,6 @@ fn erf(x: f32) -> f32 {
 }
 
 /// The exponential of a number that is not positive, right to the last bits; 0 below -87.
-#[expect(clippy::inline_always, reason = "inlined into the caller, it is compiled for its instructions")]
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     /// Added to a small number, its fraction bits are that number rounded to a whole one.

@@ -99,30 +99,28 @@ impl SentenceEncoder {
     /// Fails as a whole: with [`Error::Late`] when `until` came first and with [`Error::Closed`] after
     /// [`close`](Self::close). The clock is looked at between tasks of [`TASK_TOKENS`](crate::TASK_TOKENS).
     pub fn encode(&self, texts: &[&str], side: Side, until: Instant) -> Result<Vec<Vec<f32>>, Error> {
-        let is_blank = |text: &str| text.trim().is_empty();
-        let given: Vec<&str> = texts.iter().copied().filter(|text| !is_blank(text)).collect();
+        let given: Vec<(usize, &str)> =
+            texts.iter().copied().enumerate().filter(|(_, text)| !text.trim().is_empty()).collect();
         let prefix = self.prefix(side);
-        let tokens = |text: &&str| {
+        let tokens = |&(_, text): &(usize, &str)| {
             if prefix.is_empty() { self.tokens.text(text) } else { self.tokens.text(&format!("{prefix}{text}")) }
         };
-        let vectors = self.schedule.run(&given, until, tokens, |texts| self.vectors(texts))?;
-        let mut vectors = vectors.into_iter();
-        let next = |text: &&str| {
-            if is_blank(text) { vec![0.0; self.dim()] } else { vectors.next().expect("one vector for each text") }
-        };
-        Ok(texts.iter().map(next).collect())
+        let made = self.schedule.run(&given, until, tokens, |texts| self.vectors(texts))?;
+        let mut vectors = vec![vec![0.0; self.dim()]; texts.len()];
+        for ((at, _), vector) in given.into_iter().zip(made) {
+            vectors[at] = vector;
+        }
+        Ok(vectors)
     }
 
     /// The cosine that only one in a hundred pairs of a query and a passage about something else exceeds, measured once
     /// with texts of this crate.
     pub fn noise_floor(&self, until: Instant) -> Result<f32, Error> {
-        match self.noise_floor.get() {
-            Some(&floor) => Ok(floor),
-            None => {
-                let measured = calibration::noise_floor(self, until)?;
-                Ok(*self.noise_floor.get_or_init(|| measured))
-            }
+        if let Some(&floor) = self.noise_floor.get() {
+            return Ok(floor);
         }
+        let measured = calibration::noise_floor(self, until)?;
+        Ok(*self.noise_floor.get_or_init(|| measured))
     }
 
     /// Ends the calls under way with [`Error::Closed`], and every later one.

@@ -19,7 +19,8 @@ const TOKENS_MIN: usize = 8;
 /// A folder's tokenizer.
 pub(crate) struct Tokens {
     inner: Tokenizer,
-    tokens_max: usize,
+    /// The most tokens of a text.
+    longest: usize,
     vocabulary: usize,
     kinds: usize,
 }
@@ -98,14 +99,14 @@ impl Tokens {
         };
         let cut = guarded(|| inner.with_truncation(Some(truncation)).map(drop).map_err(|error| error.to_string()));
         cut.map_err(invalid)?;
-        let tokens = Self { inner, tokens_max, vocabulary: shape.vocabulary, kinds: shape.kinds };
+        let tokens = Self { inner, longest: tokens_max, vocabulary: shape.vocabulary, kinds: shape.kinds };
         tokens.probe(file)?;
         Ok(tokens)
     }
 
     /// The most tokens of a text.
     pub(crate) fn tokens_max(&self) -> usize {
-        self.tokens_max
+        self.longest
     }
 
     /// A text's tokens.
@@ -120,7 +121,7 @@ impl Tokens {
 
     /// Whether the tokenizer works at all, so that a broken one is found at the start.
     fn probe(&self, file: PathBuf) -> Result<(), Error> {
-        let long = "a ".repeat(self.tokens_max + 1);
+        let long = "a ".repeat(self.longest + 1);
         match self.text("Probe").and_then(|_| self.pair("Probe", &long)) {
             Ok(_) => Ok(()),
             Err(error) => Err(Error::Invalid { file, what: error.to_string() }),
@@ -128,7 +129,7 @@ impl Tokens {
     }
 
     fn start<'a>(&self, text: &'a str) -> &'a str {
-        &text[..text.floor_char_boundary(self.tokens_max.saturating_mul(BYTES_PER_TOKEN))]
+        &text[..text.floor_char_boundary(self.longest.saturating_mul(BYTES_PER_TOKEN))]
     }
 
     fn encode(&self, input: EncodeInput<'_>) -> Result<Encoded, Error> {
@@ -140,8 +141,8 @@ impl Tokens {
     /// What the tokenizer gave, if the network has a row for each of it.
     fn checked(&self, encoding: &Encoding) -> Result<Encoded, String> {
         let (ids, kinds) = (encoding.get_ids(), encoding.get_type_ids());
-        if ids.is_empty() || ids.len() > self.tokens_max || ids.len() != kinds.len() {
-            return Err(format!("it made {} tokens, where 1 to {} are taken", ids.len(), self.tokens_max));
+        if ids.is_empty() || ids.len() > self.longest || ids.len() != kinds.len() {
+            return Err(format!("it made {} tokens, where 1 to {} are taken", ids.len(), self.longest));
         }
         if let Some(id) = ids.iter().find(|&&id| id as usize >= self.vocabulary) {
             return Err(format!("it made a token of the number {id}, and there are {}", self.vocabulary));

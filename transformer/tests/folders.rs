@@ -99,12 +99,12 @@ fn files_of_sentence_transformers_that_ask_for_more_are_refused() {
         ("modules.json", r#"[{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]"#, "models.Dense"),
         ("modules.json", r#"[{"type": "x.Pooling", "path": "../../etc"}]"#, "no plain name"),
         ("modules.json", "{", "modules.json: it cannot be understood"),
-        ("1_Pooling/config.json", r#"{"pooling_mode_max_tokens": true}"#, "it pools in a way"),
-        ("1_Pooling/config.json", r#"{"pooling_mode": "lasttoken"}"#, "exactly one"),
+        ("1_Pooling/config.json", r#"{"pooling_mode_max_tokens": true}"#, "pool by [\"pooling_mode_max_tokens\"]"),
+        ("1_Pooling/config.json", r#"{"pooling_mode": "lasttoken"}"#, "it asks to pool by"),
         (
             "1_Pooling/config.json",
             r#"{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}"#,
-            "exactly one",
+            "it asks to pool by",
         ),
         ("1_Pooling/config.json", r#"{"pooling_mode": "mean", "include_prompt": false}"#, "include_prompt"),
     ] {
