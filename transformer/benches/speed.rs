@@ -4,6 +4,8 @@
 //!
 //! `VECTORS.json`: `{"texts": [..], "vectors": [[..], ..]}`.
 
+#![expect(clippy::print_stdout, reason = "a benchmark reports on standard output")]
+
 use std::time::{Duration, Instant};
 use std::{env, fs};
 

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::kernel;
 
-    /// Small whole numbers, whose products are exact in any order.
+    /// Small whole numbers, so that a wrong sum is off by 1 at least.
     fn numbers(count: usize, seed: usize) -> Vec<f32> {
         (0..count).map(|at| f32::from(u8::try_from((at * 7 + seed * 13) % 19).expect("below 19")) - 9.0).collect()
     }
@@ -168,8 +168,11 @@ mod tests {
                 for row in 0..rows {
                     for column in 0..columns {
                         let sum: f32 = (0..depth).map(|k| left[row * depth + k] * weights[column * depth + k]).sum();
-                        let found = out[row * columns + column];
-                        assert_eq!(found, 2.0 * (sum + bias[column]), "{kernel:?} {rows}x{columns}x{depth}");
+                        let (found, wanted) = (out[row * columns + column], 2.0 * (sum + bias[column]));
+                        assert!(
+                            (found - wanted).abs() < 0.5,
+                            "{kernel:?} {rows}x{columns}x{depth}: {found}, not {wanted}"
+                        );
                     }
                 }
             }

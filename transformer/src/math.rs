@@ -172,7 +172,7 @@ mod tests {
             assert!(error < 4e-7, "exp({x}) is off by {error}");
         }
         assert!(exp(-1e9) < 2e-38 && exp(f32::NEG_INFINITY) < 2e-38);
-        assert_eq!(exp(0.0), 1.0);
+        assert!((exp(0.0) - 1.0).abs() < f32::EPSILON);
     }
 
     #[test]
@@ -184,12 +184,12 @@ mod tests {
             (0.5, 0.520_499_9),
             (1.0, 0.842_700_8),
             (1.5, 0.966_105_15),
-            (2.0, 0.995_322_26),
+            (2.0, 0.995_322_3),
             (3.0, 0.999_977_9),
             (9.0, 1.0),
         ] {
             assert!((erf(x) - exact).abs() < 4e-7, "erf({x}) = {}", erf(x));
-            assert_eq!(erf(-x), -erf(x));
+            assert!((erf(-x) + erf(x)).abs() < f32::EPSILON, "{x}");
         }
     }
 
