@@ -50,7 +50,7 @@ impl Embedders {
             self.folders = serde_json::from_slice(&record.value).map_err(Error::internal)?;
         }
         let Some(folder) = embed::local_folder(&self.settings) else { return Ok(()) };
-        let folder = folder.canonicalize().unwrap_or(folder).to_string_lossy().into_owned();
+        let folder = std::path::absolute(&folder).unwrap_or(folder).to_string_lossy().into_owned();
         let model = self.configured.model();
         if self.folders.get(model) == Some(&folder) {
             return Ok(());

@@ -1,6 +1,6 @@
 //! `loom model`: which embedding models serve, whether one works, and moving a folder to another.
 
-use std::path::Path;
+use std::path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ impl Named {
         let given = self.model.trim();
         let known = given == BUILT_IN_MODEL || given.starts_with(ENDPOINT_PREFIX);
         let folder = given.strip_prefix(LOCAL_PREFIX).unwrap_or(given);
-        match Path::new(folder).canonicalize() {
+        match path::absolute(folder) {
             Ok(folder) if !known && folder.is_dir() => format!("{LOCAL_PREFIX}{}", folder.display()),
             _ => given.to_owned(),
         }

@@ -60,11 +60,12 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// The folder's own name, by which people know the model: letters and digits of ASCII, `.`, `_` and `-`.
+    /// The folder's own name, by which people know the model: letters and digits of ASCII, `.`, `_` and `-`. A link has
+    /// its own name, not that of what it leads to.
     pub(crate) fn name(&self) -> String {
         const NAME_CHARS_MAX: usize = 64;
-        let resolved = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let name = resolved.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let resolved = if self.path.file_name().is_some() { None } else { self.path.canonicalize().ok() };
+        let name = resolved.as_ref().unwrap_or(&self.path).file_name().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
         let name: String = name.chars().take(NAME_CHARS_MAX).map(plain).collect();
         if name.is_empty() { "model".to_owned() } else { name }

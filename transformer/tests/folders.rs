@@ -329,5 +329,35 @@ fn the_name_is_that_of_the_folder() {
             |path: &Path| SentenceEncoder::open(path, &Limits::default()).expect("it is sound").name().to_owned();
         assert_eq!(named(&path), name);
         assert_eq!(named(&path.join(".")), name);
+        #[cfg(unix)]
+        {
+            let link = outer.path().join(format!("{folder}.link"));
+            std::os::unix::fs::symlink(&path, &link).expect("a link");
+            assert_eq!(named(&link), format!("{name}.link"));
+        }
+    }
+}
+
+/// Whatever a file says, a folder is taken or refused, and a text embedded or not; nothing panics.
+#[test]
+fn no_flipped_byte_is_more_than_an_error() {
+    for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+        let folder = sentence_model();
+        let whole = fs::read(folder.path().join(name)).expect("a file");
+        let (mut taken, mut state) = (0, 1_usize);
+        for _ in 0..150 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let mut damaged = whole.clone();
+            // Most of a file of weights is numbers; its list is what can lead astray.
+            damaged[(state >> 33) % whole.len().min(8_000)] ^= 1 << (state >> 60 & 7);
+            put(&folder, name, &damaged);
+            if let Ok(encoder) = open(&folder) {
+                taken += 1;
+                if let Ok(vectors) = encoder.encode(&["the jar stands"], Side::Query, later()) {
+                    assert!(vectors[0].iter().all(|x| x.is_finite()));
+                }
+            }
+        }
+        assert!(taken < 150, "{name}: no flip was noticed");
     }
 }

@@ -157,7 +157,7 @@ fn the_command_line_lists_checks_and_switches_models() {
     assert!(refused.status == 1 && refused.err.contains("there is no embedding model \"nowhere\""), "{refused:?}");
 
     let switched = json(loom.run(["model", "switch", path.to_str().unwrap(), "--json"]));
-    let setting = format!("local:{}", path.canonicalize().unwrap().display());
+    let setting = format!("local:{}", path.display());
     assert_eq!((&switched["model"], &switched["set"]["LOOM_EMBEDDING_MODEL"]), (&json!(name), &json!(setting)));
     assert_eq!(switched["namespaces"][0]["vectors"], json!({ BUILT_IN: 1, &name: 1 }));
 
