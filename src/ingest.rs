@@ -294,7 +294,7 @@ fn new_chunk(text: &str, document: &Document, piece: Piece) -> NewChunk {
         idx: 0,
         text: passage.to_owned(),
         content_hash: Hash::of(passage.as_bytes()),
-        input_hash: Hash::of(embed::input(&context, passage).as_bytes()),
+        input_hash: embed::input_hash(&context, passage),
         context,
         section_path: piece.section_path,
         place: piece.place,

@@ -5,6 +5,7 @@
 
 mod build;
 mod catalog;
+pub mod cores;
 mod error;
 pub mod fuse;
 mod inventory;

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use crate::build::chunks_of;
+use crate::cores;
 use crate::error::Error;
 use crate::projection::Model;
 use crate::text::Analysis;
@@ -23,7 +24,7 @@ pub(crate) struct Prepared {
     /// What is embedded of each chunk.
     inputs: Vec<Hash>,
     /// The vectors that its batch brings, by model.
-    vectors: Vec<(String, Vec<Option<Vec<f32>>>)>,
+    vectors: Vec<(String, Arc<Vectors>)>,
 }
 
 /// The vector of each chunk of a version that has one.
@@ -50,7 +51,7 @@ impl Prepared {
         let mut prepared = Self::of(&new.document.format, new.chunks.iter().map(|NewChunk(chunk)| chunk));
         let of_model = |(model, known): &(&str, Inputs<'_>)| {
             let vectors = prepared.inputs.iter().map(|input| known.get(input).map(|vector| (*vector).clone()));
-            ((*model).to_owned(), vectors.collect())
+            ((*model).to_owned(), Arc::new(vectors.collect()))
         };
         prepared.vectors = known.iter().map(of_model).collect();
         prepared
@@ -63,14 +64,16 @@ impl Prepared {
     }
 
     /// The vectors of the chunks under `model`; those that were not announced are read from the store.
-    pub(crate) fn vectors(&self, scope: &Scope, snapshot: &dyn Snapshot, model: &Model) -> Result<Vectors, Error> {
+    pub(crate) fn vectors(&self, scope: &Scope, snapshot: &dyn Snapshot, model: &Model) -> Result<Arc<Vectors>, Error> {
         let announced = self.vectors.iter().find(|(name, _)| *name == model.name);
-        let mut vectors = announced.map_or_else(|| vec![None; self.inputs.len()], |(_, vectors)| vectors.clone());
+        let mut vectors =
+            announced.map_or_else(|| Arc::new(vec![None; self.inputs.len()]), |(_, vectors)| Arc::clone(vectors));
         let missing: Vec<usize> = (0..vectors.len()).filter(|at| vectors[*at].is_none()).collect();
         if !missing.is_empty() {
             let inputs: Vec<Hash> = missing.iter().map(|at| self.inputs[*at]).collect();
+            let whole = Arc::make_mut(&mut vectors);
             for (at, vector) in missing.into_iter().zip(snapshot.vectors(scope, &model.name, &inputs)?) {
-                vectors[at] = vector;
+                whole[at] = vector;
             }
         }
         Ok(vectors)
@@ -105,8 +108,11 @@ impl Announced {
             (new.doc_id, Arc::new(Prepared::announced(new, known)))
         };
         // One document is not worth the way to another thread.
-        let prepared: Vec<_> =
-            if news.len() > 1 { news.par_iter().map(prepare).collect() } else { news.iter().map(prepare).collect() };
+        let prepared: Vec<_> = if news.len() > 1 {
+            cores::share(|| news.par_iter().map(prepare).collect())
+        } else {
+            news.iter().map(prepare).collect()
+        };
         let versions = prepared.iter().map(|(id, _)| *id).collect();
         self.0.lock().extend(prepared);
         Announcement { announced: Arc::clone(self), versions }

@@ -64,7 +64,7 @@ enum Step {
     /// Nothing that a projection shows.
     Nothing,
     /// A version is served, with its vectors under each model.
-    Serve { version: Box<Version>, prepared: Arc<Prepared>, vectors: Vec<(Vectors, String)> },
+    Serve { version: Box<Version>, prepared: Arc<Prepared>, vectors: Vec<(Arc<Vectors>, String)> },
     /// A version is served no longer; `prepared` unless only memory had it.
     Retire { version: Box<Version>, prepared: Option<Prepared> },
     /// The fields of a version changed.

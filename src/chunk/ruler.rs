@@ -1,7 +1,7 @@
 //! From byte offsets to characters and lines.
 
 /// Bytes between two recorded counts: what one look-up recounts at most.
-const STEP: usize = 512;
+const STEP: usize = 128;
 
 /// Counts of a text's characters and lines up to any byte of it.
 ///

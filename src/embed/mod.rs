@@ -5,6 +5,7 @@
 #[cfg(feature = "transformer")]
 mod local;
 mod openai;
+mod recent;
 mod settings;
 mod static_model;
 mod unicode;
@@ -13,6 +14,8 @@ mod wordpiece;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+
+use loom_storage::Hash;
 
 pub use settings::{ApiKey, EmbedSettings, LocalLimits};
 
@@ -114,6 +117,14 @@ pub fn input(context: &str, text: &str) -> String {
     whole
 }
 
+/// The hash of [`input`], under which its vector is kept.
+pub fn input_hash(context: &str, text: &str) -> Hash {
+    if context.is_empty() {
+        return Hash::of(text.as_bytes());
+    }
+    Hash::of_all(&[context.as_bytes(), b"\n", text.as_bytes()])
+}
+
 /// The embedder that the settings name. Touches neither the network nor the built-in model's table; a local model is
 /// read whole.
 ///
@@ -177,7 +188,7 @@ fn normalise(vector: &mut [f32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiKey, EmbedError, EmbedSettings, from_settings, input, normalise};
+    use super::{ApiKey, EmbedError, EmbedSettings, Hash, from_settings, input, input_hash, normalise};
 
     fn named(model: &str) -> EmbedSettings {
         EmbedSettings { model: model.to_owned(), ..EmbedSettings::default() }
@@ -187,6 +198,9 @@ mod tests {
     fn the_context_heads_the_embedded_text() {
         assert_eq!(input("Guide > Setup", "Run it."), "Guide > Setup\nRun it.");
         assert_eq!(input("", "Run it."), "Run it.");
+        for context in ["", "Guide > Setup"] {
+            assert_eq!(input_hash(context, "Run it."), Hash::of(input(context, "Run it.").as_bytes()));
+        }
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The model in the binary: a vector for each word piece; a text's vector is their sum, normalised. No network,
 //! no state, and the same vector for the same text on every machine.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use loom_index::cores;
 use rayon::prelude::*;
 
+use super::recent::Recent;
 use super::wordpiece::Vocabulary;
 use super::{BUILT_IN_MODEL, EmbedError, EmbedKind, Embedder, normalise};
 
@@ -19,6 +22,9 @@ const PARALLEL_MIN: usize = 16;
 /// Bytes before the scales: the magic and three numbers.
 const HEADER_BYTES: usize = 16;
 const MAGIC: &[u8] = b"SEM1";
+/// Rows are fetched so many fours before they are added.
+const FOURS_AHEAD: usize = 2;
+const CACHE_LINE_BYTES: usize = 64;
 /// How many texts are embedded between two looks at the clock.
 const BETWEEN_LOOKS: usize = 4_096;
 
@@ -36,16 +42,16 @@ impl Embedder for BuiltIn {
 
     fn embed(&self, inputs: &[&str], _kind: EmbedKind, until: Instant) -> Result<Vec<Vec<f32>>, EmbedError> {
         let model = built_in()?;
+        let embed = |text: &&str| SCRATCH.with_borrow_mut(|scratch| model.embed(text, scratch));
         if inputs.len() < PARALLEL_MIN {
-            let mut tokens = Vec::new();
-            return Ok(inputs.iter().map(|text| model.embed(text, &mut tokens)).collect());
+            return Ok(inputs.iter().map(embed).collect());
         }
         let mut vectors = Vec::with_capacity(inputs.len());
         for inputs in inputs.chunks(BETWEEN_LOOKS) {
             if Instant::now() > until {
                 return Err(EmbedError::Late);
             }
-            vectors.par_extend(inputs.par_iter().map_init(Vec::new, |tokens, text| model.embed(text, tokens)));
+            vectors.append(&mut cores::share(|| inputs.par_iter().map(embed).collect()));
         }
         Ok(vectors)
     }
@@ -53,6 +59,17 @@ impl Embedder for BuiltIn {
     fn noise_floor(&self) -> f32 {
         NOISE_FLOOR
     }
+}
+
+/// What a thread keeps from text to text.
+struct Scratch {
+    recent: Recent,
+    tokens: Vec<u32>,
+}
+
+thread_local! {
+    /// Of the built-in model alone.
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch { recent: Recent::new(), tokens: Vec::new() });
 }
 
 fn built_in() -> Result<&'static Model<'static>, EmbedError> {
@@ -105,9 +122,9 @@ impl<'a> Model<'a> {
         Ok(Self { vocabulary, scales, rows, dim, tokens_max })
     }
 
-    /// The vector of a text; `tokens` is room to work in.
-    fn embed(&self, text: &str, tokens: &mut Vec<u32>) -> Vec<f32> {
-        self.vocabulary.tokenise(text, self.tokens_max, tokens);
+    /// The vector of a text.
+    fn embed(&self, text: &str, Scratch { recent, tokens }: &mut Scratch) -> Vec<f32> {
+        self.vocabulary.tokenise(text, self.tokens_max, recent, tokens);
         let mut sum = vec![0.0; self.dim];
         self.add(&mut sum, tokens);
         normalise(&mut sum);
@@ -118,11 +135,21 @@ impl<'a> Model<'a> {
     /// same order, so that the sum is the same to the bit.
     fn add(&self, sum: &mut [f32], tokens: &[u32]) {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            #[expect(unsafe_code, reason = "the processor was asked for the instructions")]
+            // SAFETY: AVX-512 is there.
+            return unsafe { self.add_avx512(sum, tokens) };
+        } else if std::arch::is_x86_feature_detected!("avx2") {
             #[expect(unsafe_code, reason = "the processor was asked for the instructions")]
             // SAFETY: AVX2 is there.
             return unsafe { self.add_avx2(sum, tokens) };
         }
+        self.add_rows(sum, tokens);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    fn add_avx512(&self, sum: &mut [f32], tokens: &[u32]) {
         self.add_rows(sum, tokens);
     }
 
@@ -136,8 +163,11 @@ impl<'a> Model<'a> {
     #[inline(always)]
     fn add_rows(&self, sum: &mut [f32], tokens: &[u32]) {
         let (fours, rest) = tokens.as_chunks();
-        for &[a, b, c, d] in fours {
-            self.add_four(sum, [a, b, c, d]);
+        for (at, &four) in fours.iter().enumerate() {
+            for token in fours.get(at + FOURS_AHEAD).into_iter().flatten() {
+                self.prefetch(*token);
+            }
+            self.add_four(sum, four);
         }
         for &token in rest {
             let (scale, row) = self.row(token);
@@ -155,6 +185,22 @@ impl<'a> Model<'a> {
         for ((((x, &a), &b), &c), &d) in sum.iter_mut().zip(a).zip(b).zip(c).zip(d) {
             *x += (sa * signed(a) + sb * signed(b)) + (sc * signed(c) + sd * signed(d));
         }
+    }
+
+    /// Has a row fetched that is added soon: the table is larger than the nearer caches.
+    #[inline]
+    fn prefetch(&self, token: u32) {
+        #[cfg(target_arch = "x86_64")]
+        for line in self.row(token).1.chunks(CACHE_LINE_BYTES) {
+            #[expect(unsafe_code, reason = "there is no other way to ask the processor")]
+            // SAFETY: It only fetches, from memory that is there.
+            unsafe {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = token;
     }
 
     #[inline]
@@ -181,7 +227,7 @@ mod tests {
 
     use serde::Deserialize;
 
-    use super::{BuiltIn, EMBEDDINGS, EmbedKind, Embedder, Model, VOCABULARY, built_in};
+    use super::{BuiltIn, EMBEDDINGS, EmbedKind, Embedder, Model, Recent, VOCABULARY, built_in};
 
     const GOLDEN: &str = include_str!("../../assets/loom-static-256/golden.json");
     /// The reference is rounded to six places.
@@ -226,8 +272,9 @@ mod tests {
         let texts: Vec<&str> = golden.texts.iter().map(|golden| golden.text.as_str()).collect();
         let vectors = embed(&texts);
         for (reference, vector) in golden.texts.iter().zip(&vectors) {
-            let mut tokens = Vec::new();
-            built_in().expect("the built-in model works").vocabulary.tokenise(&reference.text, 512, &mut tokens);
+            let (mut recent, mut tokens) = (Recent::new(), Vec::new());
+            let model = built_in().expect("the built-in model works");
+            model.vocabulary.tokenise(&reference.text, 512, &mut recent, &mut tokens);
             assert_eq!(tokens, reference.ids, "{}", reference.text);
             assert_eq!(vector.len(), golden.dim);
             for (x, expected) in vector.iter().zip(&reference.first8) {
@@ -237,6 +284,21 @@ mod tests {
         for pair in &golden.cosines {
             let cos = cosine(&vectors[pair.a], &vectors[pair.b]);
             assert!((cos - pair.cos).abs() <= TOLERANCE, "{cos} for {}", pair.cos);
+        }
+    }
+
+    #[test]
+    fn every_processor_adds_the_same_to_the_bit() {
+        let model = built_in().expect("the built-in model works");
+        let tokens: Vec<u32> = (0..511).map(|at| at * 57).collect();
+        for count in [0, 1, 4, 7, 511] {
+            let (mut here, mut plain) = (vec![0.0; model.dim], vec![0.0; model.dim]);
+            model.add(&mut here, &tokens[..count]);
+            model.add_rows(&mut plain, &tokens[..count]);
+            assert_eq!(
+                here.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+                plain.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            );
         }
     }
 

@@ -4,6 +4,7 @@
 
 use unicode_normalization::char::decompose_canonical;
 
+use super::recent::{Key, Recent};
 use super::unicode::{is_dropped, is_ideograph, is_nonspacing_mark, is_punctuation};
 
 /// A word of more characters than this is unknown.
@@ -56,16 +57,15 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// Sets `rows` to the rows of the text's first `tokens_max` known pieces, in order. What follows them in the
-    /// text is not read, the rest of the word excepted.
-    pub(super) fn tokenise(&self, text: &str, tokens_max: usize, rows: &mut Vec<u32>) {
+    /// text is not read, the rest of the word excepted. `recent` has seen no words of another vocabulary.
+    pub(super) fn tokenise(&self, text: &str, tokens_max: usize, recent: &mut Recent, rows: &mut Vec<u32>) {
         rows.clear();
-        let mut scan = Scan { vocabulary: self, word: Word::new(), rows };
+        let mut scan = Scan { vocabulary: self, recent, word: Word::new(), rows };
         let mut at = 0;
         while at < text.len() && scan.rows.len() < tokens_max {
             let byte = text.as_bytes()[at];
             if byte.is_ascii() {
-                scan.ascii(byte);
-                at += 1;
+                at += scan.ascii(&text.as_bytes()[at..]);
             } else {
                 let c = text[at..].chars().next().expect("`at` is a character's start before the text's end");
                 scan.other(c);
@@ -167,12 +167,16 @@ impl Word {
         Self { bytes: [0; WORD_CHARS_MAX * 4], len: 0, chars: 0 }
     }
 
-    fn push_ascii(&mut self, byte: u8) {
-        if self.chars < WORD_CHARS_MAX {
-            self.bytes[self.len] = byte;
-            self.len += 1;
+    /// Takes the letters that `text` begins with; returns how many they are.
+    fn push_letters(&mut self, text: &[u8]) -> usize {
+        let letters = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let kept = letters.min(WORD_CHARS_MAX.saturating_sub(self.chars));
+        for (to, from) in self.bytes[self.len..][..kept].iter_mut().zip(text) {
+            *to = from.to_ascii_lowercase();
         }
-        self.chars += 1;
+        self.len += kept;
+        self.chars += letters;
+        letters
     }
 
     fn push(&mut self, c: char) {
@@ -186,22 +190,25 @@ impl Word {
 /// A text on its way to rows.
 struct Scan<'s, 'a> {
     vocabulary: &'s Vocabulary<'a>,
+    recent: &'s mut Recent,
     word: Word,
     rows: &'s mut Vec<u32>,
 }
 
 impl Scan<'_, '_> {
-    fn ascii(&mut self, byte: u8) {
-        match ASCII[usize::from(byte)] {
-            Ascii::Letter(lower) => self.word.push_ascii(lower),
+    /// Takes the ASCII character or the letters that `text` begins with; returns how many bytes they are.
+    fn ascii(&mut self, text: &[u8]) -> usize {
+        match ASCII[usize::from(text[0])] {
+            Ascii::Letter => return self.word.push_letters(text),
             Ascii::Space => self.end_word(),
             Ascii::Punctuation => {
                 self.end_word();
-                self.word.push_ascii(byte);
+                self.word.push(char::from(text[0]));
                 self.end_word();
             }
             Ascii::Dropped => {}
         }
+        1
     }
 
     fn other(&mut self, c: char) {
@@ -236,6 +243,26 @@ impl Scan<'_, '_> {
 
     /// Adds the pieces of the word, all or none, and begins the next.
     fn end_word(&mut self) {
+        if self.word.len == 0 {
+            return;
+        }
+        match Key::of(&self.word.bytes, self.word.len) {
+            Some(word) => {
+                if let Some(rows) = self.recent.rows(word) {
+                    self.rows.extend(rows.iter().map(|&row| u32::from(row)));
+                } else {
+                    let before = self.rows.len();
+                    self.split_word();
+                    self.recent.keep(word, &self.rows[before..]);
+                }
+            }
+            None => self.split_word(),
+        }
+        self.word.len = 0;
+        self.word.chars = 0;
+    }
+
+    fn split_word(&mut self) {
         let known = self.rows.len();
         let mut rest = if self.word.chars <= WORD_CHARS_MAX { &self.word.bytes[..self.word.len] } else { &[] };
         let mut place = Place::Start;
@@ -248,8 +275,6 @@ impl Scan<'_, '_> {
             rest = &rest[len..];
             place = Place::Inside;
         }
-        self.word.len = 0;
-        self.word.chars = 0;
     }
 }
 
@@ -258,8 +283,8 @@ enum Ascii {
     Dropped,
     Space,
     Punctuation,
-    /// Letters and digits, with the lower case.
-    Letter(u8),
+    /// Letters and digits.
+    Letter,
 }
 
 const ASCII: [Ascii; 128] = {
@@ -269,7 +294,7 @@ const ASCII: [Ascii; 128] = {
         table[byte as usize] = match byte {
             b' ' | b'\t' | b'\n' | b'\r' => Ascii::Space,
             _ if byte.is_ascii_punctuation() => Ascii::Punctuation,
-            _ if byte.is_ascii_alphanumeric() => Ascii::Letter(byte.to_ascii_lowercase()),
+            _ if byte.is_ascii_alphanumeric() => Ascii::Letter,
             _ => Ascii::Dropped,
         };
         byte += 1;
@@ -279,14 +304,17 @@ const ASCII: [Ascii; 128] = {
 
 #[cfg(test)]
 mod tests {
-    use super::Vocabulary;
+    use super::{Recent, Vocabulary};
 
     const PIECES: &str = "un\n##aff\n##able\naff\nable\ncafe\nnaive\nstrasse\n=\n;\n日\n本\nの\n##テ\nβ\n##ς\n##σ\ni\nx\n##x\n!\na\nb\nab";
 
     fn pieces(text: &str, tokens_max: usize) -> Vec<&'static str> {
         let vocabulary = Vocabulary::parse(PIECES).expect("a valid vocabulary");
-        let mut rows = vec![7; 3];
-        vocabulary.tokenise(text, tokens_max, &mut rows);
+        let (mut recent, mut rows) = (Recent::new(), vec![7; 3]);
+        vocabulary.tokenise(text, tokens_max, &mut recent, &mut rows);
+        let first = rows.clone();
+        vocabulary.tokenise(text, tokens_max, &mut recent, &mut rows);
+        assert_eq!(rows, first, "words that are remembered");
         let lines: Vec<&str> = PIECES.lines().collect();
         rows.iter().map(|&row| lines[row as usize]).collect()
     }
@@ -349,7 +377,7 @@ mod tests {
         }
         let empty = Vocabulary::parse("").expect("no pieces");
         let mut rows = Vec::new();
-        empty.tokenise("un able", 512, &mut rows);
+        empty.tokenise("un able", 512, &mut Recent::new(), &mut rows);
         assert_eq!(rows, [0; 0]);
     }
 }

@@ -94,6 +94,15 @@ impl Hash {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The hash of `parts`, one after the other.
+    pub fn of_all(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
     /// Lower-case hexadecimal.
     pub fn hex(&self) -> String {
         use fmt::Write as _;

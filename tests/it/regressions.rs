@@ -1,3 +1,4 @@
 //! What once went wrong.
 
+mod callers;
 mod doctor;

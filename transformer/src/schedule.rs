@@ -55,7 +55,7 @@ impl Schedule {
             let encoded: Vec<Encoded> = if window.len() == 1 {
                 vec![encode(&window[0])?]
             } else {
-                self.pool()?.install(|| window.par_iter().map(encode).collect::<Result<_, _>>())?
+                self.share(|| window.par_iter().map(encode).collect::<Result<_, _>>())??
             };
             values.extend(self.window(&encoded, until, &network)?);
         }
@@ -78,7 +78,7 @@ impl Schedule {
             // In the caller's thread, so that a query does not wait for the tasks of others.
             vec![work(&tasks[0])?]
         } else {
-            self.pool()?.install(|| tasks.par_iter().with_max_len(1).map(work).collect::<Result<_, _>>())?
+            self.share(|| tasks.par_iter().with_max_len(1).map(work).collect::<Result<_, _>>())??
         };
         let mut placed: Vec<(usize, V)> = tasks.into_iter().flatten().zip(done.into_iter().flatten()).collect();
         placed.sort_by_key(|(at, _)| *at);
@@ -90,6 +90,19 @@ impl Schedule {
             return Err(Error::Closed);
         }
         if Instant::now() > until { Err(Error::Late) } else { Ok(()) }
+    }
+
+    /// Runs `work` in the model's threads, and waits in a way that starts no other work of the caller's.
+    fn share<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+        let pool = self.pool()?;
+        if rayon::current_thread_index().is_none() {
+            return Ok(pool.install(work));
+        }
+        // A thread of another pool that waits inside it takes up that pool's next task meanwhile, whatever locks it holds.
+        thread::scope(|threads| match threads.spawn(|| pool.install(work)).join() {
+            Ok(done) => Ok(done),
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
     }
 
     fn pool(&self) -> Result<&ThreadPool, Error> {

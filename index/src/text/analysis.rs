@@ -12,6 +12,9 @@ pub struct Analysis {
     pub(super) chunks: Vec<AnalysedChunk>,
 }
 
+/// How many terms there is room for at first: those of a few pages.
+const TERMS_USUAL: usize = 448;
+
 /// One chunk.
 pub(super) struct AnalysedChunk {
     /// Its length.
@@ -23,7 +26,7 @@ pub(super) struct AnalysedChunk {
 impl Analysis {
     /// The analysis of chunks, each given as context and text.
     pub fn of<'a>(chunks: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut analysis = Self::default();
+        let mut analysis = Self { terms: Dictionary::with_room(TERMS_USUAL), ..Self::default() };
         // Where the term was counted last.
         let mut places: Vec<usize> = Vec::new();
         for (context, text) in chunks {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use super::fold::Folding;
 use super::script;
 use super::stem::Stems;
-use super::word;
+use super::word::{self, Leaf};
 
 /// The version of the terms that [`analyze`] yields. Index and query must agree on it, so it is stored with the
 /// projection; raise it with every change that yields other terms or lengths.
@@ -49,6 +49,8 @@ pub fn analyze(text: &str, mut sink: impl FnMut(&[u8], TermKind)) -> u32 {
 pub(super) struct Output<'a> {
     pub(super) sink: &'a mut dyn FnMut(&[u8], TermKind),
     pub(super) stems: &'a mut Stems,
+    /// Room for the leaves of a compound.
+    pub(super) leaves: &'a mut Vec<Leaf>,
     /// The words counted so far.
     pub(super) words: u32,
 }
@@ -56,15 +58,16 @@ pub(super) struct Output<'a> {
 struct Analyzer {
     stems: Stems,
     folding: Folding,
+    leaves: Vec<Leaf>,
 }
 
 impl Analyzer {
     fn new() -> Self {
-        Self { stems: Stems::new(), folding: Folding::default() }
+        Self { stems: Stems::new(), folding: Folding::default(), leaves: Vec::new() }
     }
 
     fn run(&mut self, text: &str, sink: &mut dyn FnMut(&[u8], TermKind)) -> u32 {
-        let mut out = Output { sink, stems: &mut self.stems, words: 0 };
+        let mut out = Output { sink, stems: &mut self.stems, leaves: &mut self.leaves, words: 0 };
         let bytes = text.as_bytes();
         let mut at = 0;
         while at < bytes.len() {

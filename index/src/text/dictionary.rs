@@ -29,6 +29,17 @@ pub(super) fn hash_of(text: &[u8]) -> u64 {
 }
 
 impl Dictionary {
+    /// No terms yet, and room for so many.
+    pub(super) fn with_room(terms: usize) -> Self {
+        /// English words, and the names beside them, have six letters or so.
+        const TERM_BYTES: usize = 8;
+        Self {
+            bytes: Vec::with_capacity(terms * TERM_BYTES),
+            terms: Vec::with_capacity(terms),
+            numbers: HashTable::with_capacity(terms),
+        }
+    }
+
     /// The number of `text`, and whether it is new.
     pub(super) fn intern(&mut self, text: &[u8]) -> (u32, bool) {
         self.intern_hashed(hash_of(text), text)

@@ -8,69 +8,110 @@ use super::stop::is_stop_word;
 pub(super) const STEMMED_LETTERS_MAX: usize = 24;
 /// Shorter words stay as they are: `us`, `as`, `os` are no plurals.
 const STEMMED_LETTERS_MIN: usize = 3;
-/// How many pairs of words are remembered; a power of two. One MiB for a thread holds the words of a whole field: with
-/// a quarter of it every sixth word of biomedical abstracts is stemmed anew, which takes longer than all the rest.
+/// How many pairs of words are remembered; a power of two. Half a MiB for a thread holds the words of a whole field:
+/// with a quarter of it every sixth word of biomedical abstracts is stemmed anew, which takes longer than all the rest.
 const PAIRS: usize = 8192;
+/// The most letters that a remembered stem has instead of its word's ending; English needs three.
+const TAIL_LETTERS_MAX: usize = 6;
 
 /// A word in lower case, padded with zeros.
 pub(super) type Word = [u8; STEMMED_LETTERS_MAX];
 
+/// A stem, of its first `len` letters; a stop word's has none.
+#[derive(Clone, Copy)]
+pub(super) struct Stem {
+    letters: Word,
+    len: usize,
+}
+
+impl Stem {
+    pub(super) fn letters(&self) -> &[u8] {
+        &self.letters[..self.len]
+    }
+}
+
 /// The Porter 2 ("english") stemmer in front of the stop words, with a memory of recent words.
 pub(super) struct Stems {
     stemmer: Stemmer,
-    /// Words by their hash, two for each, the one used last in front.
-    pairs: Vec<[Slot; 2]>,
+    /// Words by their hash.
+    pairs: Vec<Pair>,
 }
 
-/// One cache line.
+/// One cache line: two words of a hash, the one used last in front.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
+struct Pair([Slot; 2]);
+
+#[derive(Clone, Copy)]
 struct Slot {
     /// Zeros, and so no word, in a slot never filled.
     word: Word,
-    stem: Word,
-    /// 0 marks a stop word.
-    stem_len: u8,
+    /// How many letters the stem has of the word, and which after them.
+    kept: u8,
+    tail_len: u8,
+    tail: [u8; TAIL_LETTERS_MAX],
+}
+
+impl Slot {
+    /// The slot of a word, unless its stem is too unlike it.
+    fn of(word: &Word, stem: &Stem) -> Option<Self> {
+        let kept = stem.letters().iter().zip(word).take_while(|(left, right)| left == right).count();
+        let rest = &stem.letters()[kept..];
+        let mut tail = [0; TAIL_LETTERS_MAX];
+        tail.get_mut(..rest.len())?.copy_from_slice(rest);
+        Some(Self { word: *word, kept: byte(kept), tail_len: byte(rest.len()), tail })
+    }
+
+    fn stem(&self) -> Stem {
+        let (kept, tail_len) = (usize::from(self.kept), usize::from(self.tail_len));
+        let mut letters = self.word;
+        for (to, from) in letters[kept..].iter_mut().zip(&self.tail[..tail_len]) {
+            *to = *from;
+        }
+        Stem { letters, len: kept + tail_len }
+    }
 }
 
 impl Stems {
     pub(super) fn new() -> Self {
-        let empty = Slot { word: [0; STEMMED_LETTERS_MAX], stem: [0; STEMMED_LETTERS_MAX], stem_len: 0 };
-        Self { stemmer: Stemmer::new(Algorithm::English), pairs: vec![[empty; 2]; PAIRS] }
+        let empty = Slot { word: [0; STEMMED_LETTERS_MAX], kept: 0, tail_len: 0, tail: [0; TAIL_LETTERS_MAX] };
+        Self { stemmer: Stemmer::new(Algorithm::English), pairs: vec![Pair([empty; 2]); PAIRS] }
     }
 
-    /// The stem of the first `len` letters of `word` (lower-case ASCII, at least one, the rest zeros), or nothing for a
-    /// stop word.
-    pub(super) fn stem(&mut self, word: &Word, len: usize) -> &[u8] {
-        let at = pair_of(word);
-        if self.pairs[at][0].word != *word {
-            self.pairs[at].swap(0, 1);
-            if self.pairs[at][0].word != *word {
-                self.pairs[at][0] = self.derive(word, len);
+    /// The stem of the first `len` letters of `word` (lower-case ASCII, at least one, the rest zeros); that of a stop
+    /// word is empty.
+    pub(super) fn stem(&mut self, word: &Word, len: usize) -> Stem {
+        let Pair(pair) = &mut self.pairs[pair_of(word)];
+        if pair[0].word != *word {
+            if pair[1].word != *word {
+                let stem = derive(&self.stemmer, word, len);
+                if let Some(slot) = Slot::of(word, &stem) {
+                    *pair = [slot, pair[0]];
+                }
+                return stem;
             }
+            pair.swap(0, 1);
         }
-        let slot = &self.pairs[at][0];
-        &slot.stem[..usize::from(slot.stem_len)]
+        pair[0].stem()
     }
+}
 
-    fn derive(&self, word: &Word, len: usize) -> Slot {
-        let letters = &word[..len];
-        let mut slot = Slot { word: *word, stem: *word, stem_len: byte(len) };
-        if is_stop_word(letters) {
-            slot.stem_len = 0;
-        } else if len >= STEMMED_LETTERS_MIN
-            && let Ok(text) = std::str::from_utf8(letters)
-        {
-            let stem = self.stemmer.stem(text);
-            // A stem is never longer than its word; keep the word should a stemmer ever disagree.
-            if !stem.is_empty() && stem.len() <= STEMMED_LETTERS_MAX {
-                slot.stem = [0; STEMMED_LETTERS_MAX];
-                slot.stem[..stem.len()].copy_from_slice(stem.as_bytes());
-                slot.stem_len = byte(stem.len());
-            }
+fn derive(stemmer: &Stemmer, word: &Word, len: usize) -> Stem {
+    let letters = &word[..len];
+    let mut derived = Stem { letters: *word, len };
+    if is_stop_word(letters) {
+        derived.len = 0;
+    } else if len >= STEMMED_LETTERS_MIN
+        && let Ok(text) = std::str::from_utf8(letters)
+    {
+        let stem = stemmer.stem(text);
+        // A stem is never longer than its word; keep the word should a stemmer ever disagree.
+        if !stem.is_empty() && stem.len() <= STEMMED_LETTERS_MAX {
+            derived.letters[..stem.len()].copy_from_slice(stem.as_bytes());
+            derived.len = stem.len();
         }
-        slot
     }
+    derived
 }
 
 fn byte(len: usize) -> u8 {
@@ -93,7 +134,7 @@ mod tests {
     fn stem(stems: &mut Stems, text: &str) -> String {
         let mut word: Word = [0; STEMMED_LETTERS_MAX];
         word[..text.len()].copy_from_slice(text.as_bytes());
-        String::from_utf8(stems.stem(&word, text.len()).to_vec()).expect("letters")
+        String::from_utf8(stems.stem(&word, text.len()).letters().to_vec()).expect("letters")
     }
 
     #[test]
@@ -107,6 +148,22 @@ mod tests {
             assert_eq!(stem(&mut stems, "os"), "os");
             assert_eq!(stem(&mut stems, "the"), "");
         }
+    }
+
+    #[test]
+    fn a_stem_comes_back_from_its_slot_unless_it_is_too_unlike_its_word() {
+        let padded = |text: &str| {
+            let mut word: Word = [0; STEMMED_LETTERS_MAX];
+            word[..text.len()].copy_from_slice(text.as_bytes());
+            word
+        };
+        let slot = |word: &str, stem: &str| Slot::of(&padded(word), &Stem { letters: padded(stem), len: stem.len() });
+        for (word, stem) in [("writing", "write"), ("skies", "sky"), ("the", ""), ("write", "write"), ("a", "abcdefg")]
+        {
+            let slot = slot(word, stem).expect("it fits");
+            assert_eq!(slot.stem().letters(), stem.as_bytes(), "{word}");
+        }
+        assert!(slot("a", "abcdefgh").is_none());
     }
 
     #[test]

@@ -58,9 +58,13 @@ pub(super) fn ascii(text: &[u8], out: &mut Output<'_>) {
     }
 }
 
+/// Room for so many leaves is kept from compound to compound.
+const LEAVES_KEPT: usize = 64;
+
 /// Emits the compound that starts with `first`, or `first` alone, and returns where the text goes on.
 fn joined(text: &[u8], first: Leaf, out: &mut Output<'_>) -> usize {
-    let mut leaves = vec![first];
+    let mut leaves = std::mem::take(out.leaves);
+    leaves.push(first);
     let mut last = first;
     let mut on = last.end;
     loop {
@@ -89,9 +93,12 @@ fn joined(text: &[u8], first: Leaf, out: &mut Output<'_>) -> usize {
     if leaves.len() > 1 {
         wholes(text, &leaves, out);
     }
-    for leaf in leaves {
+    for leaf in &leaves {
         leaf.emit(text, out);
     }
+    leaves.clear();
+    leaves.shrink_to(LEAVES_KEPT);
+    *out.leaves = leaves;
     on
 }
 
@@ -160,7 +167,7 @@ fn exact(text: &[u8], out: &mut Output<'_>) {
 
 /// A run of letters and digits, and which kinds of them.
 #[derive(Clone, Copy)]
-struct Leaf {
+pub(super) struct Leaf {
     start: usize,
     end: usize,
     first: u8,
@@ -215,10 +222,10 @@ fn letters(word: &[u8], out: &mut Output<'_>) -> bool {
         *to = from | 0x20;
     }
     let stem = out.stems.stem(&lower, word.len());
-    if stem.is_empty() {
+    if stem.letters().is_empty() {
         return false;
     }
-    (out.sink)(stem, TermKind::Word);
+    (out.sink)(stem.letters(), TermKind::Word);
     true
 }
 

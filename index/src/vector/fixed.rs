@@ -14,6 +14,23 @@ const SCALE_BYTES: usize = size_of::<f32>();
 
 /// `vector` at length 1; `None` when it has no direction: it is zero or not finite.
 pub(super) fn unit(vector: &[f32]) -> Option<Vec<i16>> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        #[expect(unsafe_code, reason = "the processor has the instructions that the function is compiled for")]
+        return unsafe { unit_avx2(vector) };
+    }
+    scaled(vector)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn unit_avx2(vector: &[f32]) -> Option<Vec<i16>> {
+    scaled(vector)
+}
+
+#[expect(clippy::inline_always, reason = "inlined into the caller, it is compiled for its instructions")]
+#[inline(always)]
+fn scaled(vector: &[f32]) -> Option<Vec<i16>> {
     // Squares of the smallest and of the largest f32 neither vanish nor overflow in f64.
     let norm = vector.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
     if !norm.is_finite() || norm == 0.0 {
@@ -22,7 +39,12 @@ pub(super) fn unit(vector: &[f32]) -> Option<Vec<i16>> {
     let largest = f64::from(i16::MAX);
     #[expect(clippy::cast_possible_truncation, reason = "it is rounded and clamped to what fits")]
     let step = |&value: &f32| (f64::from(value) / norm * ONE).round().clamp(-largest, largest) as i16;
-    Some(vector.iter().map(step).collect())
+    // Not collected: that would be done by a function without these instructions.
+    let mut fixed = vec![0; vector.len()];
+    for (to, from) in fixed.iter_mut().zip(vector) {
+        *to = step(from);
+    }
+    Some(fixed)
 }
 
 /// The cosine of two vectors made by [`unit`], in -1..=1.
@@ -71,6 +93,18 @@ mod tests {
             let scaled = unit(&[extreme, -extreme]).expect("finite and not zero");
             assert!((cosine(&scaled, &scaled) - 1.0).abs() < 1e-4, "{extreme}");
         }
+    }
+
+    #[test]
+    fn every_processor_makes_the_same_unit_vector() {
+        let mut numbers = crate::vector::tests::Numbers(9);
+        for dim in [32, 33, 256, 4095] {
+            let vector: Vec<f32> = (0..dim).map(|_| numbers.signed()).collect();
+            assert_eq!(unit(&vector), scaled(&vector));
+        }
+        // Halves of a step.
+        let halves: Vec<f32> = (0_i16..64).map(|at| (f32::from(at) - 31.5) / 32_768.0).chain([1.0]).collect();
+        assert_eq!(unit(&halves), scaled(&halves));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::rows::{Block, Rows};
 use super::table::Table;
 use super::{damaged, failed, io_failed};
 use crate::Error;
+use crate::cores;
 
 /// The dimensions a model's vectors may have.
 pub const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=4096;
@@ -33,9 +34,14 @@ pub(super) fn open(path: &Path, model: &str, dim: usize) -> Result<(Folder, Tabl
 
 /// The bytes of consecutive rows of one block, as a part of a file: the ids, then the values, little endian.
 pub(super) fn encode_part(ids: &[u64], values: &[i16]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of_val(ids) + size_of_val(values));
-    bytes.extend(ids.iter().flat_map(|id| id.to_le_bytes()));
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    let mut bytes = vec![0; size_of_val(ids) + size_of_val(values)];
+    let (ids_bytes, values_bytes) = bytes.split_at_mut(size_of_val(ids));
+    for (bytes, id) in ids_bytes.as_chunks_mut().0.iter_mut().zip(ids) {
+        *bytes = id.to_le_bytes();
+    }
+    for (bytes, value) in values_bytes.as_chunks_mut().0.iter_mut().zip(values) {
+        *bytes = value.to_le_bytes();
+    }
     bytes
 }
 
@@ -74,5 +80,5 @@ fn read_segment(folder: &Folder, segment: &Segment) -> Result<Vec<Block>, Error>
         reader.part(number, buffer)?;
         decode_part(buffer, folder.dim).ok_or_else(|| damaged("a part of a segment has half a row"))
     };
-    (0..count).into_par_iter().map_init(Vec::new, read).collect()
+    cores::share(|| (0..count).into_par_iter().map_init(Vec::new, read).collect())
 }

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::fixed::cosine;
 use super::rows::Rows;
 use super::search::VectorHit;
+use crate::cores;
 
 /// How many values are compared before a second core pays: about two milliseconds of one.
 const PARALLEL_VALUES_MIN: usize = 1 << 23;
@@ -80,7 +81,8 @@ pub(super) fn scan_from(
     if parallel(rows, rows.len().saturating_sub(first) as usize) {
         let k = best.k;
         let runs: Vec<_> = rows.runs(first).collect();
-        runs.into_par_iter().fold(|| Best::new(k), scan).reduce(|| Best::new(k), Best::merge).merge(best)
+        let merged = || runs.into_par_iter().fold(|| Best::new(k), scan).reduce(|| Best::new(k), Best::merge);
+        cores::share(merged).merge(best)
     } else {
         rows.runs(first).fold(best, scan)
     }

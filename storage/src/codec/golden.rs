@@ -151,7 +151,7 @@ fn golden_others_decode() {
     check("vector-v1", &Vector(vec![0.0, -1.5, f32::MIN_POSITIVE, f32::MAX]));
     let vectors = [(Hash::of(b"1"), vec![0.0, -1.5]), (Hash::of(b"2"), vec![f32::MIN_POSITIVE, f32::MAX])];
     let entries = vectors.iter().map(|(input, vector)| (input, vector.as_slice()));
-    check("vector-block-v1", &VectorBlock::of(2, entries));
+    check("vector-block-v1", &VectorBlock::of(2, entries).expect("two is a dimension"));
     check("vector-place-v1", &VectorPlace { block: (300 << 24) + 1, at: 300 });
     check(
         "changes-v1",

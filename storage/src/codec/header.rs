@@ -92,14 +92,8 @@ pub(crate) struct Body {
 impl Body {
     /// Packs `value`. [`Error::Invalid`] when it is larger than [`BODY_BYTES_MAX`].
     pub(crate) fn of<T: Stored>(value: &T) -> Result<Self, Error> {
-        let raw = value.pack()?;
-        let raw_len = u32::try_from(raw.len()).ok().filter(|_| raw.len() <= BODY_BYTES_MAX).ok_or_else(|| {
-            Error::Invalid(format!("a {} of {} bytes; at most {BODY_BYTES_MAX}", T::KIND.name(), raw.len()))
-        })?;
-        let compressed = if T::COMPRESS && raw.len() >= COMPRESS_FROM_BYTES { compress(&raw, raw_len)? } else { None };
-        let flags = if compressed.is_some() { FLAG_ZSTD } else { 0 };
-        let bytes = compressed.unwrap_or_else(|| raw.into_owned());
-        Ok(Self { header: [T::KIND as u8, T::VERSION, flags], bytes })
+        let (header, bytes) = packed(value)?;
+        Ok(Self { header, bytes: bytes.into_owned() })
     }
 
     /// Its size in bytes.
@@ -109,17 +103,33 @@ impl Body {
 
     /// The value to store under `key`.
     pub(crate) fn seal(&self, key: &[u8]) -> Vec<u8> {
-        let mut value = Vec::with_capacity(HEADER_BYTES + self.bytes.len());
-        value.extend_from_slice(&self.header);
-        value.extend_from_slice(&checksum(self.header, key, &self.bytes).to_le_bytes());
-        value.extend_from_slice(&self.bytes);
-        value
+        seal(self.header, key, &self.bytes)
     }
+}
+
+/// A value's header but for the checksum, and its body, compressed where that pays.
+fn packed<T: Stored>(value: &T) -> Result<([u8; CHECKED_HEADER_BYTES], Cow<'_, [u8]>), Error> {
+    let raw = value.pack()?;
+    let raw_len = u32::try_from(raw.len()).ok().filter(|_| raw.len() <= BODY_BYTES_MAX).ok_or_else(|| {
+        Error::Invalid(format!("a {} of {} bytes; at most {BODY_BYTES_MAX}", T::KIND.name(), raw.len()))
+    })?;
+    let compressed = if T::COMPRESS && raw.len() >= COMPRESS_FROM_BYTES { compress(&raw, raw_len)? } else { None };
+    let flags = if compressed.is_some() { FLAG_ZSTD } else { 0 };
+    Ok(([T::KIND as u8, T::VERSION, flags], compressed.map_or(raw, Cow::Owned)))
+}
+
+fn seal(header: [u8; CHECKED_HEADER_BYTES], key: &[u8], body: &[u8]) -> Vec<u8> {
+    let mut value = Vec::with_capacity(HEADER_BYTES + body.len());
+    value.extend_from_slice(&header);
+    value.extend_from_slice(&checksum(header, key, body).to_le_bytes());
+    value.extend_from_slice(body);
+    value
 }
 
 /// The bytes to store for `value` under `key`.
 pub(crate) fn encode<T: Stored>(key: &[u8], value: &T) -> Result<Vec<u8>, Error> {
-    Ok(Body::of(value)?.seal(key))
+    let (header, body) = packed(value)?;
+    Ok(seal(header, key, &body))
 }
 
 /// The value stored under `key` as `bytes`. [`Error::Corrupt`] when any bit of either is not what was written.

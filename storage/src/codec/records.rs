@@ -127,7 +127,8 @@ impl Stored for Vector {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct VectorBlock {
     dim: usize,
-    entries: Vec<u8>,
+    /// As it is stored.
+    body: Vec<u8>,
 }
 
 /// Where the vector of an input is.
@@ -142,20 +143,35 @@ pub(crate) struct VectorPlace {
 impl VectorBlock {
     /// Blocks are made this large at most, so that one fills its page in the file.
     const BYTES_MAX: usize = 32 * 1024 - 256;
+    /// What the dimension takes in front of the vectors.
+    const DIM_BYTES: usize = size_of::<u32>();
 
     /// How many vectors of `dim` numbers a block takes, at least one.
     pub(crate) fn capacity(dim: usize) -> usize {
         (Self::BYTES_MAX / Self::entry_bytes(dim)).max(1)
     }
 
-    /// A block of `vectors`, all of `dim` numbers.
-    pub(crate) fn of<'a>(dim: usize, vectors: impl Iterator<Item = (&'a Hash, &'a [f32])>) -> Self {
-        let mut entries = Vec::new();
+    /// A block of `vectors`, all of `dim` numbers. [`Error::Invalid`] when that is no 32-bit number.
+    pub(crate) fn of<'a>(
+        dim: usize,
+        vectors: impl ExactSizeIterator<Item = (&'a Hash, &'a [f32])>,
+    ) -> Result<Self, Error> {
+        let stored_dim = u32::try_from(dim).map_err(|_| Error::Invalid(format!("vectors of {dim} numbers")))?;
+        let mut body = Vec::with_capacity(Self::DIM_BYTES + vectors.len() * Self::entry_bytes(dim));
+        body.extend_from_slice(&stored_dim.to_le_bytes());
         for (input, vector) in vectors {
-            entries.extend_from_slice(&input.0);
-            entries.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
+            body.extend_from_slice(&input.0);
+            let start = body.len();
+            body.resize(start + size_of_val(vector), 0);
+            for (bytes, number) in body[start..].as_chunks_mut().0.iter_mut().zip(vector) {
+                *bytes = number.to_le_bytes();
+            }
         }
-        Self { dim, entries }
+        Ok(Self { dim, body })
+    }
+
+    fn entries(&self) -> &[u8] {
+        &self.body[Self::DIM_BYTES..]
     }
 
     fn entry_bytes(dim: usize) -> usize {
@@ -168,14 +184,14 @@ impl VectorBlock {
 
     /// How many vectors it holds.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len() / Self::entry_bytes(self.dim)
+        self.entries().len() / Self::entry_bytes(self.dim)
     }
 
     /// The input and the vector at a place.
     pub(crate) fn get(&self, at: u32) -> Option<(Hash, Vec<f32>)> {
         let size = Self::entry_bytes(self.dim);
         let start = (at as usize).checked_mul(size)?;
-        let (input, numbers) = self.entries.get(start..start.checked_add(size)?)?.split_first_chunk()?;
+        let (input, numbers) = self.entries().get(start..start.checked_add(size)?)?.split_first_chunk()?;
         let numbers = numbers.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
         Some((Hash(*input), numbers))
     }
@@ -186,17 +202,16 @@ impl Stored for VectorBlock {
     const COMPRESS: bool = false;
 
     fn pack(&self) -> Result<Cow<'_, [u8]>, Error> {
-        let dim = u32::try_from(self.dim).map_err(|_| Error::Invalid(format!("vectors of {} numbers", self.dim)))?;
-        Ok(Cow::Owned([&dim.to_le_bytes()[..], &self.entries].concat()))
+        Ok(Cow::Borrowed(&self.body))
     }
 
     fn unpack(_: u8, body: Cow<'_, [u8]>) -> Result<Self, String> {
-        let (dim, entries) = body.split_first_chunk::<4>().ok_or("its body is cut short")?;
+        let (dim, entries) = body.split_first_chunk::<{ Self::DIM_BYTES }>().ok_or("its body is cut short")?;
         let dim = u32::from_le_bytes(*dim) as usize;
         if !entries.len().is_multiple_of(Self::entry_bytes(dim)) {
             return Err(format!("{} bytes are no vectors of {dim} numbers", entries.len()));
         }
-        Ok(Self { dim, entries: entries.to_vec() })
+        Ok(Self { dim, body: body.into_owned() })
     }
 }
 

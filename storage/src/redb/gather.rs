@@ -45,7 +45,7 @@ impl Gathering {
         let Some((_, first)) = self.vectors.first() else { return Ok(()) };
         let key = [&self.model[..], &self.next.to_be_bytes()].concat();
         let entries = self.vectors.iter().map(|(input, vector)| (input, vector.as_slice()));
-        put(Table::VectorBlocks, &key, &codec::encode(&key, &VectorBlock::of(first.len(), entries))?)?;
+        put(Table::VectorBlocks, &key, &codec::encode(&key, &VectorBlock::of(first.len(), entries)?)?)?;
         for (at, (input, _)) in (0..).zip(&self.vectors) {
             let key = [&self.model[..], &input.0].concat();
             put(Table::VectorPlaces, &key, &codec::encode(&key, &VectorPlace { block: self.next, at })?)?;

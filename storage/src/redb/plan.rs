@@ -239,7 +239,7 @@ impl<'a> Planner<'a, '_> {
             self.vector_blocks += 1;
             let key = keys::vector_block(scope, model, block);
             let entries = vectors.iter().map(|(_, input, vector)| (*input, vector.as_slice()));
-            self.put(Table::VectorBlocks, key, &VectorBlock::of(dim, entries))?;
+            self.put(Table::VectorBlocks, key, &VectorBlock::of(dim, entries)?)?;
             for (at, (key, _, _)) in (0..).zip(vectors) {
                 self.put(Table::VectorPlaces, key.clone(), &VectorPlace { block, at })?;
             }
