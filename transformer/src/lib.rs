@@ -3,7 +3,7 @@
 //!
 //! A folder holds `config.json`, `tokenizer.json` and `model.safetensors`, as published models do; the files of
 //! sentence-transformers say how texts are pooled and prefixed where they are present. Nothing is downloaded, no
-//! folder is trusted, and memory is bounded by [`Limits`] and by [`schedule`](TASK_TOKENS)d pieces of work.
+//! folder is trusted, and memory is bounded by [`Limits`] and by tasks of [`TASK_TOKENS`].
 
 mod bert;
 mod calibration;
