@@ -20,7 +20,8 @@ pub struct Config {
     pub agent: String,
     /// How documents are cut: `LOOM_KNOWLEDGE_CHUNK_SIZE` and `LOOM_KNOWLEDGE_CHUNK_STRIDE`, in characters.
     pub chunks: ChunkSettings,
-    /// The embedding model and where it is: `LOOM_EMBEDDING_MODEL`, `LOOM_EMBEDDING_BASE_URL`, `LOOM_EMBEDDING_API_KEY`.
+    /// The embedding model and where it is: `LOOM_EMBEDDING_MODEL`, `LOOM_EMBEDDING_BASE_URL`, `LOOM_EMBEDDING_API_KEY`;
+    /// the bounds of local models.
     pub embedding: EmbedSettings,
     /// The bounds of one document.
     pub documents: DocumentLimits,
@@ -188,6 +189,10 @@ impl Config {
         if let Some(key) = lookup("LOOM_EMBEDDING_API_KEY").filter(|key| !key.is_empty()) {
             config.embedding.api_key = ApiKey::new(&key);
         }
+        let local = &mut config.embedding.local;
+        number(lookup, "LOOM_LOCAL_MODEL_MAX_BYTES", &mut local.weights_bytes_max, 1)?;
+        number(lookup, "LOOM_LOCAL_MODEL_MAX_TOKENS", &mut local.tokens_max, 8)?;
+        number(lookup, "LOOM_LOCAL_MODEL_THREADS", &mut local.threads, 0)?;
 
         let documents = &mut config.documents;
         number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes, 1)?;
@@ -297,6 +302,7 @@ mod tests {
             ("LOOM_HTTP_NAMESPACE_WORKERS", "0"),
             ("LOOM_INDEX_OPEN_MAX", "0"),
             ("LOOM_READ_DEADLINE_MS", "-1"),
+            ("LOOM_LOCAL_MODEL_MAX_TOKENS", "7"),
             ("LOOM_KNOWLEDGE_MAX_CHUNKS", "many"),
             ("LOOM_ORG", "../x"),
             ("LOOM_KNOWLEDGE_CHUNK_STRIDE", "9000"),

@@ -137,7 +137,7 @@ impl<'e> Reading<'e> {
 
     /// How far the namespace's move to another embedding model has come, when one is under way.
     pub(crate) fn reembedding(&self, scope: &Scope) -> Option<Progress> {
-        self.engine.moves.lock().get(scope).copied()
+        self.engine.moves.progress(scope)
     }
 
     /// The vector of a query under a model.

@@ -99,8 +99,9 @@ impl Engine {
             builds_max: index.builds_max,
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
-        let embedders = Embedders::new(&config.embedding)?;
-        let rerankers = Rerankers::new(&config.rerank)?;
+        let mut embedders = Embedders::new(&config.embedding)?;
+        embedders.recall(store.as_ref())?;
+        let rerankers = Rerankers::new(&config.rerank, &config.embedding.local)?;
         let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,

@@ -1,24 +1,32 @@
 //! Which embedding model serves a namespace, and which one is to serve next.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use loom_index::Model;
 use loom_index::vector::DIMENSIONS;
-use loom_storage::{Scope, Seq, Snapshot};
+use loom_storage::{Batch, RecordWrite, Scope, Seq, Snapshot, Store, Write};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::embed::{self, Card, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder};
+use crate::embed::{self, Card, ENDPOINT_PREFIX, EmbedError, EmbedKind, EmbedSettings, Embedder, LOCAL_PREFIX};
 use crate::error::{Code, Error};
+
+/// The record of the folders in which local models were found.
+const FOLDERS_KEY: &str = "models/folders";
+/// Of so many local models the folder is known; more than a data folder ever has vectors of.
+const FOLDERS_MAX: usize = 64;
 
 /// The embedders in use: the configured one, and those that other namespaces are still served by.
 pub struct Embedders {
     settings: EmbedSettings,
     configured: Arc<dyn Embedder>,
     others: Mutex<HashMap<String, Arc<dyn Embedder>>>,
+    /// Where local models were found, by their names.
+    folders: BTreeMap<String, String>,
     closed: AtomicBool,
 }
 
@@ -26,7 +34,38 @@ impl Embedders {
     /// The embedders of a configuration. A model that does not exist is an error that says which do.
     pub fn new(settings: &EmbedSettings) -> Result<Self, Error> {
         let configured = embed::from_settings(settings)?;
-        Ok(Self { settings: settings.clone(), configured, others: Mutex::default(), closed: AtomicBool::new(false) })
+        Ok(Self {
+            settings: settings.clone(),
+            configured,
+            others: Mutex::default(),
+            folders: BTreeMap::new(),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Reads from the store where earlier local models are, which may serve namespaces until they have moved, and notes
+    /// where the configured one is.
+    pub fn recall(&mut self, store: &dyn Store) -> Result<(), Error> {
+        if let Some(record) = store.snapshot()?.record(FOLDERS_KEY)? {
+            self.folders = serde_json::from_slice(&record.value).map_err(Error::internal)?;
+        }
+        let Some(folder) = embed::local_folder(&self.settings) else { return Ok(()) };
+        let folder = std::path::absolute(&folder).unwrap_or(folder).to_string_lossy().into_owned();
+        let model = self.configured.model();
+        if self.folders.get(model) == Some(&folder) {
+            return Ok(());
+        }
+        while self.folders.len() >= FOLDERS_MAX {
+            self.folders.pop_first();
+        }
+        self.folders.insert(model.to_owned(), folder);
+        let value = serde_json::to_vec(&self.folders).map_err(Error::internal)?;
+        let write = Write::Record(RecordWrite { key: FOLDERS_KEY.to_owned(), value: Some(value) });
+        if let Err(error) = store.commit(Batch { preconditions: Vec::new(), writes: vec![write] }) {
+            // It is missed only when another model is configured before a later start has noted it.
+            tracing::warn!(%error, "the folder of the embedding model could not be noted");
+        }
+        Ok(())
     }
 
     /// The configured model. The first use of a remote one asks it for its dimension; one whose vectors no index
@@ -104,13 +143,36 @@ impl Embedders {
         if let Some(embedder) = others.get(model) {
             return Ok(Arc::clone(embedder));
         }
-        let settings = EmbedSettings { model: model.to_owned(), ..self.settings.clone() };
-        let embedder = embed::from_settings(&settings)?;
+        let embedder = if model.starts_with(LOCAL_PREFIX) {
+            self.earlier_local(model)?
+        } else {
+            embed::from_settings(&EmbedSettings { model: model.to_owned(), ..self.settings.clone() })?
+        };
         if self.closed.load(Ordering::Acquire) {
             embedder.close();
         }
         others.insert(model.to_owned(), Arc::clone(&embedder));
         Ok(embedder)
+    }
+
+    /// A local model that was configured earlier, if its folder still holds it.
+    fn earlier_local(&self, model: &str) -> Result<Arc<dyn Embedder>, Error> {
+        let unavailable = |why: String| {
+            let message = format!(
+                "{model} still serves the namespace and {why}: repeat the call once `loom serve` has moved it to {}, or \
+                 put the model back",
+                self.configured.model()
+            );
+            Error::new(Code::ProviderUnavailable, message)
+        };
+        let Some(folder) = self.folders.get(model) else {
+            return Err(unavailable("nobody noted its folder".to_owned()));
+        };
+        match embed::local_model(Path::new(folder), &self.settings.local) {
+            Ok(found) if found.model() == model => Ok(found),
+            Ok(found) => Err(unavailable(format!("its folder {folder} now holds {}", found.model()))),
+            Err(error) => Err(unavailable(error.to_string())),
+        }
     }
 }
 

@@ -38,11 +38,24 @@ pub struct Progress {
 }
 
 /// The moves under way.
-pub type Moves = Mutex<HashMap<Scope, Progress>>;
+#[derive(Default)]
+pub struct Moves {
+    progress: Mutex<HashMap<Scope, Progress>>,
+    /// Held by a pass, so that no two of them embed the same.
+    pass: Mutex<()>,
+}
+
+impl Moves {
+    /// How far the move of a namespace has come, when one is under way.
+    pub fn progress(&self, scope: &Scope) -> Option<Progress> {
+        self.progress.lock().get(scope).copied()
+    }
+}
 
 /// Moves every namespace that is not served by the configured model, until the engine stops. A namespace that cannot
 /// be moved does not keep the others, unless it is the model that does not answer; the first error is returned.
 pub fn pass(engine: &Inner) -> Result<(), Error> {
+    let _alone = engine.moves.pass.lock();
     let mut outcome = Ok(());
     let snapshot = engine.store.snapshot()?;
     for row in snapshot.namespaces(None)? {
@@ -117,7 +130,7 @@ fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Res
             Err(error) => return Err(error),
         }
     }
-    engine.moves.lock().remove(scope);
+    engine.moves.progress.lock().remove(scope);
     tracing::info!(%scope, to = target.name, "re-embedding finished");
     Ok(())
 }
@@ -155,7 +168,7 @@ impl Filling<'_> {
     /// Embeds what is pending; `false` when it is time to stop.
     fn flush(&mut self) -> Result<bool, Error> {
         let Self { engine, scope, target, .. } = *self;
-        engine.moves.lock().insert(scope.clone(), Progress { done: self.done, total: self.total });
+        engine.moves.progress.lock().insert(scope.clone(), Progress { done: self.done, total: self.total });
         if engine.stop.load(Ordering::Acquire) {
             return Ok(false);
         }

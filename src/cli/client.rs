@@ -10,7 +10,7 @@ use ureq::Agent;
 
 use super::failure::{Failure, Refusal};
 use super::settings::{Global, Identity, Place, setting};
-use crate::{Caller, Engine, OpenError};
+use crate::{Caller, Config, Engine, OpenError};
 
 /// How long a command waits for another short-lived command to leave the folder.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -52,15 +52,28 @@ impl Client {
     ///
     /// A folder that another command holds is waited for a few seconds.
     pub fn open(global: &Global, identity: &Identity, missing: Missing) -> Result<Self, Failure> {
+        Self::open_with(global, identity, missing, |_| {})
+    }
+
+    /// As [`Client::open`], with settings that `set` changes where the engine is in this process.
+    pub fn open_with(
+        global: &Global,
+        identity: &Identity,
+        missing: Missing,
+        set: impl FnOnce(&mut Config),
+    ) -> Result<Self, Failure> {
         match global.place()? {
             Place::Server(base) => Ok(Self::Http(Remote::new(&base, identity))),
             Place::Folder(folder) if missing == Missing::Refuse && !folder.exists() => Err(Failure::NoFolder(folder)),
-            Place::Folder(folder) => Self::open_folder(&folder, identity),
+            Place::Folder(folder) => {
+                let mut config = identity.config()?;
+                set(&mut config);
+                Self::open_folder(&folder, &config, identity)
+            }
         }
     }
 
-    fn open_folder(folder: &Path, identity: &Identity) -> Result<Self, Failure> {
-        let config = identity.config()?;
+    fn open_folder(folder: &Path, config: &Config, identity: &Identity) -> Result<Self, Failure> {
         let deadline = Instant::now() + LOCK_WAIT;
         loop {
             let locked = match Engine::open(folder, config.clone()) {

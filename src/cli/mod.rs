@@ -12,6 +12,7 @@ mod eval;
 mod failure;
 mod get;
 mod list;
+mod model;
 mod outline;
 mod rechunk;
 mod restore;
@@ -60,6 +61,7 @@ enum Command {
     Backup(backup::Args),
     RestoreBackup(backup::RestoreArgs),
     Compact(compact::Args),
+    Model(model::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -100,6 +102,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Backup(args) => backup::run(global, &args, screen),
         Command::RestoreBackup(args) => backup::restore(global, &args, screen),
         Command::Compact(args) => compact::run(global, &args, screen),
+        Command::Model(args) => model::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
     }

@@ -1,7 +1,9 @@
-//! Turning texts into vectors: the static model that is part of the binary, or an endpoint that speaks the
-//! `OpenAI` embeddings protocol. Whoever stores a vector stores [`Embedder::model`] beside it, since vectors of
+//! Turning texts into vectors: the static model that is part of the binary, a transformer in a folder, or an endpoint
+//! that speaks the `OpenAI` embeddings protocol. Whoever stores a vector stores [`Embedder::model`] beside it, since vectors of
 //! two models cannot be compared.
 
+#[cfg(feature = "transformer")]
+mod local;
 mod openai;
 mod recent;
 mod settings;
@@ -9,18 +11,22 @@ mod static_model;
 mod unicode;
 mod wordpiece;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use loom_storage::Hash;
 
-pub use settings::{ApiKey, EmbedSettings};
+pub use settings::{ApiKey, EmbedSettings, LocalLimits};
 
 /// Name of the model in the binary, as settings and stored vectors spell it.
 pub const BUILT_IN_MODEL: &str = "loom-static-256";
 
 /// What comes before the name of a model that an endpoint serves.
 pub const ENDPOINT_PREFIX: &str = "openai:";
+
+/// What comes before the folder of a transformer in settings, and before its name in what is stored.
+pub const LOCAL_PREFIX: &str = "local:";
 
 /// What the texts of a call are, for models that treat the two sides of a search differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +39,8 @@ pub enum EmbedKind {
 
 /// A model that gives every text a vector.
 pub trait Embedder: Send + Sync {
-    /// The name stored with each vector, such as `loom-static-256` or `openai:text-embedding-3-small`.
+    /// The name stored with each vector, such as `loom-static-256`, `openai:text-embedding-3-small` or
+    /// `local:all-MiniLM-L6-v2@5b2f0c1d9e3a`: of a local model, the folder's name and a fingerprint of its files.
     fn model(&self) -> &str;
 
     /// The number of dimensions of every vector of this model.
@@ -132,23 +139,52 @@ pub fn input_hash(context: &str, text: &str) -> Hash {
     Hash::of_all(&[context.as_bytes(), b"\n", text.as_bytes()])
 }
 
-/// The embedder that the settings name. Touches neither the network nor the built-in model's table.
+/// The embedder that the settings name. Touches neither the network nor the built-in model's table; a local model is
+/// read whole.
 ///
-/// Fails with [`EmbedError::Config`] on an unknown model, an unusable base URL or key, or a bound out of range.
+/// Fails with [`EmbedError::Config`] on an unknown model, an unusable base URL or key, a bound out of range, or a folder
+/// that holds no usable model.
 pub fn from_settings(settings: &EmbedSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     let model = settings.model.trim();
     if model.is_empty() || model == BUILT_IN_MODEL {
         return Ok(Arc::new(static_model::BuiltIn));
     }
+    if let Some(folder) = local_folder(settings) {
+        return local_model(&folder, &settings.local);
+    }
     match model.strip_prefix(ENDPOINT_PREFIX) {
         Some(served) if !served.is_empty() => Ok(Arc::new(openai::Endpoint::new(served, settings)?)),
         _ => Err(EmbedError::Config {
             message: format!(
-                "there is no embedding model {model:?}: name {BUILT_IN_MODEL} (the default), or \
-                 {ENDPOINT_PREFIX}<model> for a model that an OpenAI-compatible endpoint serves"
+                "there is no embedding model {model:?}: name {BUILT_IN_MODEL} (the default), {LOCAL_PREFIX}<folder> for \
+                 a transformer in a folder, or {ENDPOINT_PREFIX}<model> for a model that an OpenAI-compatible endpoint \
+                 serves"
             ),
         }),
     }
+}
+
+/// The folder of the model that the settings name, when that is a local one.
+pub fn local_folder(settings: &EmbedSettings) -> Option<PathBuf> {
+    settings.model.trim().strip_prefix(LOCAL_PREFIX).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// The embedder in a folder; [`EmbedError::Config`] says what is wrong with it.
+#[cfg(feature = "transformer")]
+pub fn local_model(folder: &Path, limits: &LocalLimits) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Ok(Arc::new(local::Local::open(folder, limits)?))
+}
+
+/// Always an error: this build runs no transformers.
+#[cfg(not(feature = "transformer"))]
+pub fn local_model(folder: &Path, _limits: &LocalLimits) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Err(EmbedError::Config {
+        message: format!(
+            "the embedding model {LOCAL_PREFIX}{} cannot be used: this build of Loom has no transformers (its feature \
+             `transformer` is off)",
+            folder.display()
+        ),
+    })
 }
 
 /// Scales a finite vector to length 1; the zero vector stays.
@@ -195,7 +231,7 @@ mod tests {
 
     #[test]
     fn an_unknown_model_is_refused_with_the_known_ones() {
-        for name in ["bert", "openai:", "loom-static-512"] {
+        for name in ["bert", "openai:", "local:", "loom-static-512"] {
             let Err(EmbedError::Config { message }) = from_settings(&named(name)) else {
                 panic!("{name} was accepted")
             };

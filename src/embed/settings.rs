@@ -4,10 +4,11 @@ use std::fmt;
 
 use ureq::http::HeaderValue;
 
-/// Where vectors come from. Everything but `model` is about an endpoint and is ignored for the built-in model.
+/// Where vectors come from. What is about an endpoint is ignored for the other models.
 #[derive(Debug, Clone)]
 pub struct EmbedSettings {
-    /// `LOOM_EMBEDDING_MODEL`: empty or `loom-static-256` for the model in the binary, `openai:<model>` for an endpoint.
+    /// `LOOM_EMBEDDING_MODEL`: empty or `loom-static-256` for the model in the binary, `local:<folder>` for a transformer in
+    /// a folder, `openai:<model>` for an endpoint.
     pub model: String,
     /// `LOOM_EMBEDDING_BASE_URL`: what comes before `/embeddings`; a trailing slash is allowed, a user name, a
     /// query or a fragment is not. Default [`EmbedSettings::BASE_URL`].
@@ -28,6 +29,27 @@ pub struct EmbedSettings {
     pub wait_max_ms: u64,
     /// The most dimensions a vector may have; this bounds how much of an answer is read.
     pub dim_max: usize,
+    /// The bounds of models that are read from folders.
+    pub local: LocalLimits,
+}
+
+/// The bounds of a model that is read from a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalLimits {
+    /// The largest file of weights in bytes, about what the model takes of memory: `LOOM_LOCAL_MODEL_MAX_BYTES`, default
+    /// 2 GiB.
+    pub weights_bytes_max: u64,
+    /// The most tokens of one text, of which the rest is not read; a model that takes fewer has its own bound:
+    /// `LOOM_LOCAL_MODEL_MAX_TOKENS`, default 512, at least 8. Part of the model's name, since vectors depend on it.
+    pub tokens_max: usize,
+    /// The threads that compute: `LOOM_LOCAL_MODEL_THREADS`, default 0 for one a core.
+    pub threads: usize,
+}
+
+impl Default for LocalLimits {
+    fn default() -> Self {
+        Self { weights_bytes_max: 2 << 30, tokens_max: 512, threads: 0 }
+    }
 }
 
 impl EmbedSettings {
@@ -62,6 +84,7 @@ impl Default for EmbedSettings {
             backoff_ms: Self::BACKOFF_MS,
             wait_max_ms: Self::WAIT_MAX_MS,
             dim_max: Self::DIM_MAX,
+            local: LocalLimits::default(),
         }
     }
 }

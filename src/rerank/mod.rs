@@ -1,6 +1,8 @@
 //! Ordering the best hits once more, by a model that reads query and passage together.
 
 mod answer;
+#[cfg(feature = "transformer")]
+mod local;
 mod provider;
 mod settings;
 #[cfg(test)]
@@ -9,6 +11,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::embed::LocalLimits;
 use crate::error::Error;
 use provider::Provider;
 
@@ -36,15 +39,18 @@ pub trait Reranker: Send + Sync {
 /// The rerankers of a deployment.
 pub struct Rerankers {
     settings: RerankSettings,
+    /// The model of `builtin:local`.
+    local: Option<Arc<dyn Reranker>>,
 }
 
 impl Rerankers {
-    /// The rerankers that the settings name; an endpoint that cannot be one is refused.
-    pub fn new(settings: &RerankSettings) -> Result<Self, Error> {
+    /// The rerankers that the settings name; an endpoint that cannot be one is refused, and so is a folder.
+    pub fn new(settings: &RerankSettings, limits: &LocalLimits) -> Result<Self, Error> {
         for (name, endpoint) in &settings.endpoints {
             Provider::of_endpoint(name, endpoint, settings)?;
         }
-        let rerankers = Self { settings: settings.clone() };
+        let local = if settings.local_model.is_empty() { None } else { Some(local(&settings.local_model, limits)?) };
+        let rerankers = Self { settings: settings.clone(), local };
         if !settings.default.is_empty() {
             rerankers
                 .named(&settings.default)
@@ -83,6 +89,11 @@ impl Rerankers {
                 Err(Error::invalid("rerank", message))
             }
             Some(("openai", model)) => Ok(Some(Arc::new(Provider::openai(name, model, &self.settings)?))),
+            Some(("local", "")) => {
+                let needed =
+                    "builtin:local needs a model: set LOOM_RERANK_LOCAL_MODEL to the folder of a cross-encoder";
+                self.local.clone().map(Some).ok_or_else(|| Error::invalid("rerank", needed))
+            }
             Some(("cohere", model)) => Ok(Some(Arc::new(Provider::cohere(name, model, &self.settings)?))),
             _ => Err(Error::invalid("rerank", self.unknown(name))),
         }
@@ -93,10 +104,23 @@ impl Rerankers {
             return "rerank is the name of a reranker, never an address: name the address in LOOM_RERANK_ENDPOINTS_JSON"
                 .to_owned();
         }
-        let mut known = vec!["builtin:openai", "builtin:cohere"];
+        let mut known = vec!["builtin:local", "builtin:openai", "builtin:cohere"];
         known.extend(self.settings.endpoints.keys().map(String::as_str));
         format!("there is no reranker {name:?}: leave rerank empty, say none, or one of {}", known.join(", "))
     }
+}
+
+#[cfg(feature = "transformer")]
+fn local(folder: &str, limits: &LocalLimits) -> Result<Arc<dyn Reranker>, Error> {
+    Ok(Arc::new(local::Local::open(std::path::Path::new(folder), limits)?))
+}
+
+#[cfg(not(feature = "transformer"))]
+fn local(_: &str, _: &LocalLimits) -> Result<Arc<dyn Reranker>, Error> {
+    Err(Error::invalid(
+        "LOOM_RERANK_LOCAL_MODEL",
+        "this build has no transformers: build it with the feature transformer",
+    ))
 }
 
 /// What a reranker reads of a hit: its context, at most half of `chars_max` characters, and its text.

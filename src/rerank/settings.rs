@@ -20,6 +20,8 @@ pub struct RerankSettings {
     pub timeout_s: u64,
     /// Whether reads go without language models: `LOOM_READS_LLM_FREE`, default off.
     pub llm_free: bool,
+    /// The folder of the cross-encoder of `builtin:local`: `LOOM_RERANK_LOCAL_MODEL`.
+    pub local_model: String,
     /// Named endpoints: `LOOM_RERANK_ENDPOINTS_JSON`, an object of `{"url", "shape", "model", "api_key"}`.
     pub endpoints: BTreeMap<String, EndpointSettings>,
     /// What comes before `/chat/completions` for `builtin:openai`: `LOOM_OPENAI_BASE_URL`.
@@ -68,6 +70,7 @@ impl Default for RerankSettings {
             excerpt_chars: 800,
             timeout_s: 8,
             llm_free: false,
+            local_model: String::new(),
             endpoints: BTreeMap::new(),
             openai_base_url: "https://api.openai.com/v1".into(),
             openai_key: ApiKey::default(),
@@ -87,6 +90,7 @@ impl RerankSettings {
             }
         };
         text("LOOM_KNOWLEDGE_SEARCH_RERANK_DEFAULT", &mut self.default);
+        text("LOOM_RERANK_LOCAL_MODEL", &mut self.local_model);
         text("LOOM_OPENAI_BASE_URL", &mut self.openai_base_url);
         text("LOOM_COHERE_BASE_URL", &mut self.cohere_base_url);
         for (name, key) in

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::embed::ApiKey;
+use crate::embed::{ApiKey, LocalLimits};
 
 /// What the server does with a request.
 #[derive(Clone, Copy)]
@@ -90,7 +90,7 @@ fn settings(url: &str, shape: Shape) -> RerankSettings {
 }
 
 fn score(settings: &RerankSettings, name: &str) -> Result<Vec<f64>, RerankError> {
-    let rerankers = Rerankers::new(settings).expect("rerankers");
+    let rerankers = Rerankers::new(settings, &LocalLimits::default()).expect("rerankers");
     let reranker = rerankers.asked(name).expect("it is there").expect("one");
     assert_eq!(reranker.name(), name);
     let until = Instant::now() + Duration::from_secs(5);
@@ -145,7 +145,7 @@ fn what_is_no_answer_is_an_error_that_repeats_nothing() {
 #[test]
 fn who_hangs_is_not_waited_for() {
     let (url, _asked) = server(Deed::Hang);
-    let rerankers = Rerankers::new(&settings(&url, Shape::Cohere)).expect("rerankers");
+    let rerankers = Rerankers::new(&settings(&url, Shape::Cohere), &LocalLimits::default()).expect("rerankers");
     let reranker = rerankers.asked("mine").expect("it is there").expect("one");
     let until = Instant::now() + Duration::from_millis(200);
     assert!(reranker.score("which", &["a".to_owned(), "b".to_owned()], until).is_err());
@@ -155,7 +155,7 @@ fn who_hangs_is_not_waited_for() {
 fn names_are_resolved_or_refused() {
     let mut settings = settings("http://127.0.0.1:9", Shape::Tei);
     let refused = |settings: &RerankSettings, name: &str| {
-        let rerankers = Rerankers::new(settings).expect("rerankers");
+        let rerankers = Rerankers::new(settings, &LocalLimits::default()).expect("rerankers");
         rerankers.asked(name).map(|found| found.is_some()).map_err(|error| error.message)
     };
     assert_eq!(refused(&settings, ""), Ok(false));
@@ -174,13 +174,13 @@ fn names_are_resolved_or_refused() {
     settings.llm_free = false;
     assert!(refused(&settings, "builtin:openai").expect_err("no key").contains("LOOM_OPENAI_API_KEY"));
     settings.default = "gone".into();
-    assert!(Rerankers::new(&settings).is_err());
+    assert!(Rerankers::new(&settings, &LocalLimits::default()).is_err());
     settings.default = String::new();
     settings.endpoints.insert(
         "bad".into(),
         EndpointSettings { url: "ftp://x".into(), shape: Shape::Tei, model: String::new(), api_key: ApiKey::default() },
     );
-    assert!(Rerankers::new(&settings).is_err());
+    assert!(Rerankers::new(&settings, &LocalLimits::default()).is_err());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod cuts;
 mod identifiers;
 mod isolation;
 mod life;
+mod local_models;
 mod models;
 mod names;
 mod processes;

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use loom::Engine;
 use loom::rerank::{EndpointSettings, Shape};
+use loom_transformer::testing::{Head, Pieces, write};
+use loom_transformer::{CrossEncoder, Limits};
 use serde_json::{Value, json};
 
 use crate::harness::{Folder, add, hits, ok, refused, uris};
@@ -90,4 +93,32 @@ fn a_search_whose_reranker_fails_keeps_its_order() {
         assert_eq!(uris(&hits(&answer)), uris(&hits(&plain)));
         assert_eq!(answer["reranked_by"], "", "it failed, or kept the order");
     }
+}
+
+#[test]
+fn a_cross_encoder_in_a_folder_orders_hits() {
+    let model = tempfile::tempdir().unwrap();
+    write(model.path(), Pieces::Word, Head::Cross, 7).unwrap();
+    let encoder = CrossEncoder::open(model.path(), &Limits::default()).unwrap();
+    let folder = Folder::new();
+    let engine = folder.open_with(|config| config.rerank.local_model = model.path().display().to_string());
+    let texts: Vec<String> =
+        (0..8).map(|number| format!("the pump {number} of the harbour {}", "x".repeat(number))).collect();
+    for (number, text) in texts.iter().enumerate() {
+        add(&engine, &format!("{number}"), text);
+    }
+    let answer = searched(&engine, &json!({ "rerank": "builtin:local", "top_k": 8 }));
+    assert_eq!(answer["reranked_by"], "builtin:local");
+    let until = Instant::now() + Duration::from_mins(1);
+    let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let scores = encoder.score("pump", &all, until).unwrap();
+    let found = hits(&answer);
+    let order: Vec<f32> = uris(&found).iter().map(|uri| scores[uri.parse::<usize>().unwrap()]).collect();
+    assert!(order.is_sorted_by(|left, right| left >= right), "{order:?}");
+    let missing = folder.dir.path().join("none").display().to_string();
+    let other = Folder::new();
+    let mut config = other.config();
+    config.rerank.local_model = missing;
+    let Err(error) = Engine::open(other.path(), config) else { panic!("a folder without a model") };
+    assert!(error.to_string().contains("reranker"), "{error}");
 }
