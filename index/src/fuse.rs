@@ -102,7 +102,8 @@ impl Fusion {
 fn held(names: u64, holders: &[u64]) -> f64 {
     let telling = |holders: u64| (NAME_HOLDERS_FEW / holders.max(1) as f64).min(1.0);
     let of_held = (0..).zip(holders).filter(|(at, _)| names >> at & 1 == 1);
-    of_held.map(|(_, holders)| telling(*holders)).sum::<f64>() / holders.len().max(1) as f64
+    // A sum of no floats is negative zero.
+    of_held.fold(0.0, |sum, (_, holders)| sum + telling(*holders)) / holders.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -164,6 +165,7 @@ mod tests {
         near(names(0b11, &[1, 10, 3, 4]), 0.25);
         near(names(0b1, &[1000]), 0.005);
         near(names(0b10, &[1, 20]), 0.125);
+        assert!(names(0, &[1]).is_sign_positive() && names(0, &[]).is_sign_positive());
     }
 
     #[test]
