@@ -47,7 +47,7 @@ impl Rerankers {
     /// The rerankers that the settings name; an endpoint that cannot be one is refused, and so is a folder.
     pub fn new(settings: &RerankSettings, limits: &LocalLimits) -> Result<Self, Error> {
         for (name, endpoint) in &settings.endpoints {
-            Provider::of_endpoint(name, endpoint, settings)?;
+            Provider::of_endpoint(name, endpoint)?;
         }
         let local = if settings.local_model.is_empty() { None } else { Some(local(&settings.local_model, limits)?) };
         let rerankers = Self { settings: settings.clone(), local };
@@ -79,7 +79,7 @@ impl Rerankers {
             return Ok(None);
         }
         if let Some(endpoint) = self.settings.endpoints.get(name) {
-            return Ok(Some(Arc::new(Provider::of_endpoint(name, endpoint, &self.settings)?)));
+            return Ok(Some(Arc::new(Provider::of_endpoint(name, endpoint)?)));
         }
         let built_in = name.strip_prefix(BUILT_IN).map(|rest| rest.split_once(':').unwrap_or((rest, "")));
         match built_in {

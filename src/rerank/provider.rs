@@ -38,7 +38,7 @@ pub struct Provider {
 
 impl Provider {
     /// A named endpoint.
-    pub fn of_endpoint(name: &str, endpoint: &EndpointSettings, _: &RerankSettings) -> Result<Self, Error> {
+    pub fn of_endpoint(name: &str, endpoint: &EndpointSettings) -> Result<Self, Error> {
         let field = "LOOM_RERANK_ENDPOINTS_JSON";
         if name.is_empty() || name.contains(':') {
             let message = format!("the reranker name {name:?} must not be empty and hold no colon");

@@ -82,7 +82,8 @@ pub fn look(
         let fields = why.filtered_by.join(", ");
         return Ok(why.because("filtered", &format!("these fields of the search leave it out: {fields}")));
     }
-    let own = |chunk: loom_storage::ChunkId| version.chunk_ids().any(|id| id == chunk);
+    let first = version.first_chunk.0;
+    let own = |chunk: loom_storage::ChunkId| (first..first + u64::from(version.chunk_count)).contains(&chunk.0);
     let candidates: Vec<_> = asked.legs.candidates.iter().filter(|candidate| own(candidate.chunk)).collect();
     why.lexical_rank = candidates.iter().filter_map(|candidate| candidate.lexical_rank).min();
     why.vector_rank = candidates.iter().filter_map(|candidate| candidate.vector_rank).min();
