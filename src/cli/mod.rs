@@ -14,6 +14,7 @@ mod get;
 mod list;
 mod model;
 mod outline;
+mod reasons;
 mod rechunk;
 mod restore;
 mod rm;
