@@ -8,7 +8,7 @@ use super::screen::{Screen, WIDTH, counted, wrap};
 /// The legs, as a person calls them, with what their scores are.
 const LEGS: [(&str, &str, &str); 3] =
     [("lexical", "words", "BM25"), ("vector", "meaning", "cosine"), ("keys", "exact names", "names held")];
-const INDENT: usize = 3;
+const INDENT: usize = 5;
 
 /// Prints why a hit stands where it stands.
 pub fn print_hit(hit: &Value, screen: &mut Screen) -> Result<(), Failure> {
@@ -87,8 +87,9 @@ pub fn print_search(answer: &Value, screen: &mut Screen) -> Result<(), Failure> 
 }
 
 fn note(text: &str, screen: &mut Screen) -> Result<(), Failure> {
-    for line in wrap(text, WIDTH - INDENT, usize::MAX) {
-        screen.line(format!("   {}", screen.faint(&line)))?;
+    for (at, line) in wrap(text, WIDTH - INDENT, usize::MAX).into_iter().enumerate() {
+        let mark = if at == 0 { "·" } else { " " };
+        screen.line(format!("   {}", screen.faint(&format!("{mark} {line}"))))?;
     }
     Ok(())
 }

@@ -63,9 +63,9 @@ pub struct Args {
     #[arg(long)]
     all_of_section: bool,
     #[command(flatten)]
-    filters: Filters,
-    #[command(flatten)]
     identity: Identity,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 #[derive(clap::Args)]

@@ -22,21 +22,37 @@ const TRIAL_ROWS: usize = 4096;
 const TRIAL_BEST: usize = 10;
 const TRIAL_FOUND_MIN: usize = TRIAL_QUERIES * TRIAL_BEST - 1;
 
-/// What the last trial said, and how many rows there were.
+/// So many scans go through all rows before the trial, which takes as long as a few of them: most programs open an index
+/// for one search.
+const TRIAL_AFTER: u32 = 16;
+
+/// What is known of the signs.
 #[derive(Debug, Default)]
-pub(super) struct Trust(Mutex<Option<(u32, bool)>>);
+pub(super) struct Trust(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Scans before the first trial.
+    scans: u32,
+    /// How many rows there were at the last trial, and whether their signs tell which are near.
+    tried: Option<(u32, bool)>,
+}
 
 impl Trust {
-    /// Whether the signs of these rows tell which are near; tried when there are no rows yet that were tried, twice as
-    /// many, or fewer.
+    /// Whether the signs of these rows are known to tell which are near; tried again when there are twice as many rows,
+    /// or fewer.
     fn holds(&self, index: &VectorIndex) -> bool {
         let rows = index.table.rows().len();
-        let mut last = self.0.lock();
-        match *last {
+        let mut known = self.0.lock();
+        match known.tried {
+            None if known.scans < TRIAL_AFTER => {
+                known.scans += 1;
+                false
+            }
             Some((tried, holds)) if (tried..tried.saturating_mul(2)).contains(&rows) => holds,
             _ => {
                 let holds = trial(index);
-                *last = Some((rows, holds));
+                known.tried = Some((rows, holds));
                 holds
             }
         }

@@ -28,7 +28,8 @@ fn a_search_says_why_to_a_person() {
     loom.ok(["add", "docs"]);
     let uri = loom.uri("docs/deploy.md");
     let out = loom.ok(["search", "make undo", "-k", "1", "--explain", "--why-not", &uri]);
-    for line in ["   words: 1st, BM25 ", "   meaning: ", "   holds the words make, undo", "weighed: ", "milliseconds: "]
+    for line in
+        ["   · words: 1st, BM25 ", "   · meaning: ", "   · holds the words make, undo", "weighed: ", "milliseconds: "]
     {
         assert!(out.contains(line), "{line}: {out}");
     }
