@@ -16,11 +16,13 @@ use crate::deadline::{Deadline, after};
 use crate::embed::{Card, EmbedKind};
 use crate::engine::Inner;
 use crate::error::Error;
+use crate::jobs::Queue;
 use crate::limits;
 use crate::models::{self, NamespaceModels};
 use crate::op::Caller;
 use crate::reembed::Progress;
 use crate::rerank::Rerankers;
+use crate::work::Bell;
 
 /// Names the caller's own namespace in a list of namespaces: with a single user, the configured one.
 const CALLERS_OWN: &str = "@me";
@@ -133,6 +135,16 @@ impl<'e> Reading<'e> {
     /// What is known of a model.
     pub fn card(&self, model: &Model) -> Card {
         self.engine.embedders.card(&model.name)
+    }
+
+    /// The ingests that are not over.
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.engine.queue
+    }
+
+    /// What wakes the workers that run ingests.
+    pub(crate) fn ingest_bell(&self) -> Arc<Bell> {
+        self.engine.ingesters.bell()
     }
 
     /// How far the namespace's move to another embedding model has come, when one is under way.

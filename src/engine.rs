@@ -14,11 +14,13 @@ use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
 use crate::error::{Code, Error};
+use crate::extraction::Extractors;
+use crate::jobs::Queue;
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
 use crate::rerank::Rerankers;
-use crate::work::Workers;
+use crate::work::{self, Workers};
 
 use crate::context::{Planning, Reading};
 
@@ -79,7 +81,13 @@ pub(crate) struct Inner {
     /// Cuts background work short.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
-    workers: Workers,
+    /// Who reads files.
+    pub(crate) extractors: Extractors,
+    /// The ingests that are not over.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) workers: Workers,
+    /// The threads that run ingests, apart because a write wakes them for each job.
+    pub(crate) ingesters: Workers,
 }
 
 impl Engine {
@@ -102,6 +110,7 @@ impl Engine {
         let mut embedders = Embedders::new(&config.embedding)?;
         embedders.recall(store.as_ref())?;
         let rerankers = Rerankers::new(&config.rerank, &config.embedding.local)?;
+        let extractors = Extractors::new(&config.extraction)?;
         let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,
@@ -114,9 +123,13 @@ impl Engine {
             disk,
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
+            extractors,
+            queue: Arc::default(),
             workers: Workers::default(),
+            ingesters: Workers::default(),
         });
-        inner.workers.start(&inner)?;
+        inner.workers.start(&inner, &work::PASSES)?;
+        inner.ingesters.start(&inner, &work::ingesters(&inner.config))?;
         Ok(Self(Arc::new(Handle(inner))))
     }
 
@@ -321,6 +334,8 @@ impl Inner {
         if !*written {
             self.stop.store(true, Ordering::Release);
             self.embedders.close();
+            self.queue.stop_all();
+            self.ingesters.stop();
             self.workers.stop();
             *written = true;
             self.projections.close()?;

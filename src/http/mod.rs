@@ -7,6 +7,7 @@ mod patience;
 mod server;
 
 mod envelope;
+mod form;
 mod origin;
 
 mod body;
@@ -15,6 +16,7 @@ mod json;
 mod pool;
 mod reply;
 mod shared;
+mod upload;
 
 mod backup;
 mod download;

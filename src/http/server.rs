@@ -141,7 +141,7 @@ fn serve_door(
     let address = loopback(listen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(ASYNC_THREADS)
-        .max_blocking_threads(door.pool.threads_max() + PROBE_THREADS)
+        .max_blocking_threads(door.pool.threads_max() + door.engine.config().http.uploads + PROBE_THREADS)
         .thread_name("loom-http")
         .enable_all()
         .build()
