@@ -210,6 +210,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
         config.ingest.set(lookup)?;
+        config.extraction.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
         config.search.set(lookup)?;

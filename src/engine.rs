@@ -335,6 +335,7 @@ impl Inner {
             self.stop.store(true, Ordering::Release);
             self.embedders.close();
             self.queue.stop_all();
+            self.extractors.close();
             self.ingesters.stop();
             self.workers.stop();
             *written = true;

@@ -16,7 +16,7 @@ mod engine;
 mod error;
 pub mod eval;
 mod extracted;
-mod extraction;
+pub mod extraction;
 mod id;
 mod ingest;
 mod jobs;

@@ -3,6 +3,7 @@
 mod deleting;
 mod errors;
 mod finding;
+mod ingesting;
 mod listing;
 mod metadata;
 mod namespaces;
