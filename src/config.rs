@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
 use crate::error::{Code, Error};
+use crate::extraction::ExtractionSettings;
 use crate::id::Ids;
 use crate::rerank::RerankSettings;
 use crate::search::SearchSettings;
@@ -29,6 +30,8 @@ pub struct Config {
     pub search: SearchSettings,
     /// How hits are reranked.
     pub rerank: RerankSettings,
+    /// How files are read.
+    pub extraction: ExtractionSettings,
     /// What the indexes of all namespaces may take together, and how long they are waited for.
     pub index: IndexLimits,
     /// How long one call may take.
@@ -135,6 +138,7 @@ impl Default for Config {
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
             search: SearchSettings::default(),
             rerank: RerankSettings::default(),
+            extraction: ExtractionSettings::default(),
             index: IndexLimits::default(),
             deadlines: Deadlines::default(),
             http: HttpLimits::default(),
@@ -206,6 +210,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_EXCERPT_CHARS", &mut rerank.excerpt_chars, 2)?;
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_TIMEOUT_S", &mut rerank.timeout_s, 1)?;
         rerank.set(lookup)?;
+        config.extraction.set(lookup)?;
         config.index.set(lookup)?;
         number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
         number(lookup, "LOOM_WRITE_DEADLINE_MS", &mut config.deadlines.write_ms, 1)?;
@@ -256,7 +261,7 @@ fn optional(lookup: &dyn Fn(&str) -> Option<String>, name: &str, least: usize) -
     Ok(value)
 }
 
-fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy>(
+pub(crate) fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy>(
     lookup: &dyn Fn(&str) -> Option<String>,
     name: &str,
     value: &mut T,

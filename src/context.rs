@@ -16,6 +16,7 @@ use crate::deadline::{Deadline, after};
 use crate::embed::{Card, EmbedKind};
 use crate::engine::Inner;
 use crate::error::Error;
+use crate::extraction::Extractors;
 use crate::limits;
 use crate::models::{self, NamespaceModels};
 use crate::op::Caller;
@@ -101,6 +102,11 @@ impl<'e> Reading<'e> {
     /// The rerankers.
     pub fn rerankers(&self) -> &Rerankers {
         &self.engine.rerankers
+    }
+
+    /// The extractors.
+    pub fn extractors(&self) -> &Extractors {
+        &self.engine.extractors
     }
 
     /// When the call has had its time.

@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
 use crate::error::{Code, Error};
+use crate::extraction::Extractors;
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
@@ -70,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) projections: Projections,
     pub(crate) embedders: Embedders,
     pub(crate) rerankers: Rerankers,
+    pub(crate) extractors: Extractors,
     pub(crate) config: Config,
     closed: AtomicBool,
     /// Whether the close has written the projections, or tried to.
@@ -102,12 +104,14 @@ impl Engine {
         let mut embedders = Embedders::new(&config.embedding)?;
         embedders.recall(store.as_ref())?;
         let rerankers = Rerankers::new(&config.rerank, &config.embedding.local)?;
+        let extractors = Extractors::new(&config.extraction)?;
         let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,
             projections,
             embedders,
             rerankers,
+            extractors,
             config,
             closed: AtomicBool::new(false),
             written: Mutex::new(false),
@@ -322,6 +326,7 @@ impl Inner {
             self.stop.store(true, Ordering::Release);
             self.embedders.close();
             self.workers.stop();
+            self.extractors.close();
             *written = true;
             self.projections.close()?;
         }

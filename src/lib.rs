@@ -15,6 +15,7 @@ pub mod embed;
 mod engine;
 mod error;
 pub mod eval;
+pub mod extraction;
 mod id;
 mod ingest;
 mod keys;
