@@ -12,6 +12,7 @@ mod bounds;
 mod decode;
 mod likely;
 mod magic;
+mod markdown;
 mod ocr;
 mod spans;
 #[cfg(test)]
@@ -43,7 +44,10 @@ struct Reader {
 }
 
 /// Every reader, by the format's name.
-const READERS: &[Reader] = &[Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read }];
+const READERS: &[Reader] = &[
+    Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
+    Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },
+];
 
 /// What this extractor reads on this machine. It takes files of at most `max_bytes` bytes.
 pub fn capabilities(max_bytes: u64, ocr: &dyn Ocr) -> Capabilities {

@@ -56,6 +56,7 @@ pub fn listed(artifact: &Artifact) -> String {
 
 /// Reads every cut of the bytes, and the bytes with each one changed: nothing may panic.
 pub fn survives(format: &str, bytes: &[u8]) {
+    assert!(read_as(format, bytes).is_ok(), "the bytes themselves are sound");
     for end in 0..bytes.len() {
         let _ = read_as(format, &bytes[..end]);
         let mut changed = bytes.to_vec();
