@@ -29,12 +29,12 @@ pub struct Config {
     pub documents: DocumentLimits,
     /// How files are ingested.
     pub ingest: IngestSettings,
-    /// Who reads the files.
-    pub extraction: ExtractionSettings,
     /// How searches rank and how far they reach.
     pub search: SearchSettings,
     /// How hits are reranked.
     pub rerank: RerankSettings,
+    /// How files are read.
+    pub extraction: ExtractionSettings,
     /// What the indexes of all namespaces may take together, and how long they are waited for.
     pub index: IndexLimits,
     /// How long one call may take.
@@ -142,9 +142,9 @@ impl Default for Config {
             embedding: EmbedSettings::default(),
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
             ingest: IngestSettings::default(),
-            extraction: ExtractionSettings::default(),
             search: SearchSettings::default(),
             rerank: RerankSettings::default(),
+            extraction: ExtractionSettings::default(),
             index: IndexLimits::default(),
             deadlines: Deadlines::default(),
             http: HttpLimits::default(),
@@ -210,7 +210,6 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
         config.ingest.set(lookup)?;
-        config.extraction.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
         config.search.set(lookup)?;
@@ -219,6 +218,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_EXCERPT_CHARS", &mut rerank.excerpt_chars, 2)?;
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_TIMEOUT_S", &mut rerank.timeout_s, 1)?;
         rerank.set(lookup)?;
+        config.extraction.set(lookup)?;
         config.index.set(lookup)?;
         number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
         number(lookup, "LOOM_WRITE_DEADLINE_MS", &mut config.deadlines.write_ms, 1)?;

@@ -17,6 +17,7 @@ use crate::embed::{Card, EmbedKind};
 use crate::engine::Inner;
 use crate::error::Error;
 use crate::jobs::Queue;
+use crate::extraction::Extractors;
 use crate::limits;
 use crate::models::{self, NamespaceModels};
 use crate::op::Caller;
@@ -103,6 +104,11 @@ impl<'e> Reading<'e> {
     /// The rerankers.
     pub fn rerankers(&self) -> &Rerankers {
         &self.engine.rerankers
+    }
+
+    /// The extractors.
+    pub fn extractors(&self) -> &Extractors {
+        &self.engine.extractors
     }
 
     /// When the call has had its time.

@@ -72,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) projections: Projections,
     pub(crate) embedders: Embedders,
     pub(crate) rerankers: Rerankers,
+    pub(crate) extractors: Extractors,
     pub(crate) config: Config,
     closed: AtomicBool,
     /// Whether the close has written the projections, or tried to.
@@ -81,8 +82,6 @@ pub(crate) struct Inner {
     /// Cuts background work short.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
-    /// Who reads files.
-    pub(crate) extractors: Extractors,
     /// The ingests that are not over.
     pub(crate) queue: Arc<Queue>,
     pub(crate) workers: Workers,
@@ -117,13 +116,13 @@ impl Engine {
             projections,
             embedders,
             rerankers,
+            extractors,
             config,
             closed: AtomicBool::new(false),
             written: Mutex::new(false),
             disk,
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
-            extractors,
             queue: Arc::default(),
             workers: Workers::default(),
             ingesters: Workers::default(),

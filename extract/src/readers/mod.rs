@@ -5,11 +5,19 @@
 //! a dead process.
 
 use crate::contract::{
-    Artifact, CONTRACT_VERSION, Capabilities, FormatCapability, Refusal, RefusalCode, Request, lost,
+    Artifact, CONTRACT_VERSION, Capabilities, FormatCapability, Parser, Refusal, RefusalCode, Request, lost,
 };
 
 mod bounds;
+mod decode;
+mod likely;
+mod magic;
+mod markdown;
 mod ocr;
+mod spans;
+#[cfg(test)]
+mod testing;
+mod text;
 
 pub use bounds::Bounds;
 pub use ocr::{NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText};
@@ -36,7 +44,10 @@ struct Reader {
 }
 
 /// Every reader, by the format's name.
-const READERS: &[Reader] = &[];
+const READERS: &[Reader] = &[
+    Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
+    Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },
+];
 
 /// What this extractor reads on this machine. It takes files of at most `max_bytes` bytes.
 pub fn capabilities(max_bytes: u64, ocr: &dyn Ocr) -> Capabilities {
@@ -68,4 +79,14 @@ pub fn extract(bytes: &[u8], request: &Request, context: &Context<'_>) -> Result
     artifact.contract = CONTRACT_VERSION;
     reader.format.clone_into(&mut artifact.format);
     Ok(artifact)
+}
+
+/// A parser of this crate.
+fn parser(name: &str) -> Parser {
+    Parser { name: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
+/// The refusal of a file that has nothing to index.
+fn no_text() -> Refusal {
+    Refusal::new(RefusalCode::NoText, "the file holds no text to index")
 }
