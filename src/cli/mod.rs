@@ -13,6 +13,7 @@ mod eval;
 mod extractor;
 mod failure;
 mod get;
+mod ingest;
 mod list;
 mod model;
 mod outline;
@@ -48,6 +49,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Add(add::Args),
+    Ingest(ingest::Args),
     Search(search::Args),
     Get(get::Args),
     Outline(outline::Args),
@@ -97,6 +99,7 @@ pub fn main() -> ExitCode {
 fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Failure> {
     match command {
         Command::Add(args) => add::run(global, args, screen),
+        Command::Ingest(args) => ingest::run(global, &args, screen),
         Command::Search(args) => search::run(global, &args, screen),
         Command::Get(args) => get::run(global, &args, screen),
         Command::Outline(args) => outline::run(global, &args, screen),

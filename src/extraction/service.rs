@@ -115,9 +115,9 @@ impl Service {
                     ))
                 })
             }
-            Answer { status, .. } => {
-                Err(Failure::Transient(format!("the extraction service answered with status {status} when asked what it reads")))
-            }
+            Answer { status, .. } => Err(Failure::Transient(format!(
+                "the extraction service answered with status {status} when asked what it reads"
+            ))),
         });
         self.known.hear(read.as_ref().ok().cloned());
         read
@@ -199,9 +199,7 @@ impl Wire {
             .query("filename", &request.filename)
             .content_type("application/octet-stream")
             .header(CONTENT_LENGTH, size);
-        for (name, option) in
-            [("encoding", &request.options.encoding), ("sql_dialect", &request.options.sql_dialect)]
-        {
+        for (name, option) in [("encoding", &request.options.encoding), ("sql_dialect", &request.options.sql_dialect)] {
             if !option.is_empty() {
                 sending = sending.query(name, option);
             }
