@@ -10,6 +10,7 @@ use crate::id::Ids;
 use crate::jobs::IngestSettings;
 use crate::rerank::RerankSettings;
 use crate::search::SearchSettings;
+use crate::sweep::SweepSettings;
 
 /// The settings of an engine. `Config::default()` needs no environment and no network.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Config {
     pub documents: DocumentLimits,
     /// How files are ingested.
     pub ingest: IngestSettings,
+    /// When originals that nothing needs are removed.
+    pub sweep: SweepSettings,
     /// How searches rank and how far they reach.
     pub search: SearchSettings,
     /// How hits are reranked.
@@ -142,6 +145,7 @@ impl Default for Config {
             embedding: EmbedSettings::default(),
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
             ingest: IngestSettings::default(),
+            sweep: SweepSettings::default(),
             search: SearchSettings::default(),
             rerank: RerankSettings::default(),
             extraction: ExtractionSettings::default(),
@@ -210,6 +214,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
         config.ingest.set(lookup)?;
+        config.sweep.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
         config.search.set(lookup)?;

@@ -20,6 +20,7 @@ use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
 use crate::rerank::Rerankers;
+use crate::sweep::Sweeps;
 use crate::work::{self, Workers};
 
 use crate::context::{Planning, Reading};
@@ -82,6 +83,7 @@ pub(crate) struct Inner {
     /// Cuts background work short.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
+    pub(crate) sweeps: Sweeps,
     /// The ingests that are not over.
     pub(crate) queue: Arc<Queue>,
     pub(crate) workers: Workers,
@@ -123,6 +125,7 @@ impl Engine {
             disk,
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
+            sweeps: Sweeps::default(),
             queue: Arc::default(),
             workers: Workers::default(),
             ingesters: Workers::default(),
@@ -362,7 +365,11 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
             | Write::Restore { scope, .. }
             | Write::Edit { scope, .. }
             | Write::SwitchModel { scope, .. } => scope,
-            Write::PutVectors { .. } | Write::DropVectors { .. } | Write::PutBlob { .. } | Write::Record(_) => continue,
+            Write::PutVectors { .. }
+            | Write::DropVectors { .. }
+            | Write::PutBlob { .. }
+            | Write::DropBlob { .. }
+            | Write::Record(_) => continue,
         };
         if !scopes.contains(scope) {
             scopes.push(scope.clone());
@@ -423,6 +430,10 @@ mod tests {
 
         fn read_blob(&self, scope: &Scope, hash: &Hash) -> Result<Box<dyn BlobReader>, Storage> {
             self.0.read_blob(scope, hash)
+        }
+
+        fn remove_blob(&self, scope: &Scope, hash: &Hash, idle: Duration) -> Result<bool, Storage> {
+            self.0.remove_blob(scope, hash, idle)
         }
 
         fn set_holder_note(&self, note: &str) -> Result<(), Storage> {

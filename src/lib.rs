@@ -33,6 +33,7 @@ mod rechunk;
 mod reembed;
 pub mod rerank;
 mod search;
+mod sweep;
 mod uploads;
 mod work;
 
@@ -57,4 +58,5 @@ pub use model_rows::ModelRow;
 pub use op::{Answer, Caller, Command, Facts, Kind, Plan, Query, Role, Spec};
 pub use rechunk::Rechunked;
 pub use search::{FusionKind, SearchSettings};
+pub use sweep::{BlobTotals, SweepSettings};
 pub use uploads::{UploadRequest, Uploaded, Uploading};

@@ -15,6 +15,7 @@ use crate::engine::Inner;
 use crate::error::Error;
 use crate::jobs;
 use crate::reembed;
+use crate::sweep;
 
 /// How often a thread looks for work that nobody woke it for.
 const IDLE: Duration = Duration::from_secs(5);
@@ -44,7 +45,8 @@ struct State {
 pub type Pass = fn(&Inner) -> Result<(), Error>;
 
 /// The threads that tend what is searched.
-pub const PASSES: [(&str, Pass); 3] = [
+pub const PASSES: [(&str, Pass); 4] = [
+    ("loom-sweep", sweep::pass),
     ("loom-flush", |engine| {
         engine.projections.close_unused(Instant::now());
         Ok(engine.projections.flush(false)?)

@@ -2,6 +2,7 @@
 
 mod add;
 mod backup;
+mod blobs;
 mod call;
 mod client;
 mod compact;
@@ -67,6 +68,7 @@ enum Command {
     Backup(backup::Args),
     RestoreBackup(backup::RestoreArgs),
     Compact(compact::Args),
+    Blobs(blobs::Args),
     Model(model::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -117,6 +119,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Backup(args) => backup::run(global, &args, screen),
         Command::RestoreBackup(args) => backup::restore(global, &args, screen),
         Command::Compact(args) => compact::run(global, &args, screen),
+        Command::Blobs(args) => blobs::run(global, &args, screen),
         Command::Model(args) => model::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),

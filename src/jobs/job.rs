@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::error::Error;
 
 /// The start of every job's key.
-const JOBS: &str = "ingest/";
+pub(crate) const JOBS: &str = "ingest/";
 /// The start of the keys of jobs that are not over.
 pub(crate) const OPEN: &str = "ingest-open/";
 
@@ -161,9 +161,14 @@ impl Job {
     }
 }
 
+/// What the keys of a namespace's jobs start with.
+pub(crate) fn prefix(scope: &Scope) -> String {
+    format!("{JOBS}{}/{}/", scope.org, scope.namespace)
+}
+
 /// The key of a job's record.
 pub(crate) fn key(scope: &Scope, id: Uuid) -> String {
-    format!("{JOBS}{}/{}/{id}", scope.org, scope.namespace)
+    format!("{}{id}", prefix(scope))
 }
 
 /// The key of the row of a job that is not over.

@@ -12,6 +12,6 @@ mod queue;
 mod settings;
 
 pub(crate) use attempt::pass;
-pub(crate) use job::{Ask, File, Job, Stage, State, find};
+pub(crate) use job::{Ask, File, JOBS, Job, Stage, State, find, prefix};
 pub(crate) use queue::{OpenJob, Queue};
 pub use settings::IngestSettings;

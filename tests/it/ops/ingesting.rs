@@ -18,7 +18,7 @@ fn opened(folder: &Folder, read: impl Fn(&str, &[u8]) -> Extraction + Clone + Se
     opened_with(folder, read, |_| {})
 }
 
-fn opened_with(
+pub fn opened_with(
     folder: &Folder,
     read: impl Fn(&str, &[u8]) -> Extraction + Clone + Send + 'static,
     set: impl FnOnce(&mut loom::Config),
@@ -30,7 +30,7 @@ fn opened_with(
     })
 }
 
-fn upload(engine: &Engine, filename: &str, bytes: &[u8]) -> String {
+pub fn upload(engine: &Engine, filename: &str, bytes: &[u8]) -> String {
     upload_as(engine, &Caller::local(), filename, bytes)
 }
 
@@ -42,7 +42,7 @@ fn upload_as(engine: &Engine, caller: &Caller, filename: &str, bytes: &[u8]) -> 
 }
 
 /// Uploads a file and asks for its ingest; answers the job's id.
-fn ingest(engine: &Engine, filename: &str, bytes: &[u8], more: &Value) -> String {
+pub fn ingest(engine: &Engine, filename: &str, bytes: &[u8], more: &Value) -> String {
     let mut input = json!({ "upload_id": upload(engine, filename, bytes), "source_uri": filename });
     for (name, value) in more.as_object().expect("fields") {
         input[name] = value.clone();
@@ -52,12 +52,12 @@ fn ingest(engine: &Engine, filename: &str, bytes: &[u8], more: &Value) -> String
     asked["ingestion_id"].as_str().expect("an id").to_owned()
 }
 
-fn status(engine: &Engine, job: &str) -> Value {
+pub fn status(engine: &Engine, job: &str) -> Value {
     ok(engine, "knowledge.ingest_status", json!({ "ingestion_id": job }))
 }
 
 /// The status of a job once it is over.
-fn ended(engine: &Engine, job: &str) -> Value {
+pub fn ended(engine: &Engine, job: &str) -> Value {
     awaited(engine, job, |status| !matches!(status["state"].as_str(), Some("pending" | "processing")))
 }
 

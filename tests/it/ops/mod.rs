@@ -15,4 +15,5 @@ mod rechunking;
 mod reranking;
 mod restoring;
 mod searching;
+mod sweeping;
 mod writing;
