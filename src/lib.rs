@@ -17,6 +17,7 @@ mod error;
 pub mod eval;
 mod extracted;
 pub mod extraction;
+mod gauges;
 mod id;
 mod ingest;
 mod jobs;
