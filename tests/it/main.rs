@@ -20,3 +20,4 @@ mod properties;
 mod readme;
 mod regressions;
 mod server;
+mod uploads;
