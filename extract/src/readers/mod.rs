@@ -9,15 +9,28 @@ use crate::contract::{
 };
 
 mod bounds;
+mod cells;
 mod decode;
+mod delimited;
+mod eml;
+mod html;
+mod ipynb;
+mod json;
+mod json_scan;
+mod jsonl;
+mod keyed;
 mod likely;
 mod magic;
 mod markdown;
 mod ocr;
 mod spans;
+mod sql;
 #[cfg(test)]
 mod testing;
 mod text;
+mod toml;
+mod vtt;
+mod yaml;
 
 pub use bounds::Bounds;
 pub use ocr::{NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText};
@@ -45,8 +58,19 @@ struct Reader {
 
 /// Every reader, by the format's name.
 const READERS: &[Reader] = &[
+    Reader { format: "csv", options: &["encoding"], wants_ocr: false, read: delimited::read_csv },
+    Reader { format: "eml", options: &[], wants_ocr: false, read: eml::read },
+    Reader { format: "html", options: &["encoding"], wants_ocr: false, read: html::read },
+    Reader { format: "ipynb", options: &["encoding"], wants_ocr: false, read: ipynb::read },
+    Reader { format: "json", options: &["encoding"], wants_ocr: false, read: json::read },
+    Reader { format: "jsonl", options: &["encoding"], wants_ocr: false, read: jsonl::read },
     Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
+    Reader { format: "sql", options: &["encoding", "sql_dialect"], wants_ocr: false, read: sql::read },
     Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },
+    Reader { format: "toml", options: &["encoding"], wants_ocr: false, read: toml::read },
+    Reader { format: "tsv", options: &["encoding"], wants_ocr: false, read: delimited::read_tsv },
+    Reader { format: "vtt", options: &["encoding"], wants_ocr: false, read: vtt::read },
+    Reader { format: "yaml", options: &["encoding"], wants_ocr: false, read: yaml::read },
 ];
 
 /// What this extractor reads on this machine. It takes files of at most `max_bytes` bytes.

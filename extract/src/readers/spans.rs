@@ -36,7 +36,7 @@ impl<'a> Places<'a> {
 
     fn advance(&mut self, at: usize) {
         let Some(passed) = self.text.as_bytes().get(self.byte..at) else { return };
-        self.chars += passed.iter().filter(|byte| (**byte as i8) >= -0x40).count() as u64;
+        self.chars += passed.iter().filter(|byte| **byte & 0xC0 != 0x80).count() as u64;
         self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
         self.byte = at;
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Bounds, Context, NoOcr, extract};
-use crate::contract::{Artifact, ArtifactLimits, CONTRACT_VERSION, Options, Refusal, Request, check};
+use crate::contract::{Artifact, ArtifactLimits, CONTRACT_VERSION, Options, Refusal, Request, Span, check};
 
 /// Reads bytes as a format, and holds what comes of it against the contract.
 pub fn read_as(format: &str, bytes: &[u8]) -> Result<Artifact, Refusal> {
@@ -28,30 +28,32 @@ pub fn read_within(request: &Request, bytes: &[u8], bounds: Bounds) -> Result<Ar
 /// The texts of an artifact's spans.
 pub fn spanned(artifact: &Artifact) -> Vec<String> {
     let text: Vec<char> = artifact.text.as_deref().unwrap_or_default().chars().collect();
-    let of = |span: crate::contract::Span| text[span.start as usize..span.end as usize].iter().collect();
+    let place = |at: u64| usize::try_from(at).expect("a test's text is short");
+    let of = |span: Span| text[place(span.start)..place(span.end)].iter().collect();
     artifact.blocks.iter().filter_map(|block| block.span).map(of).collect()
 }
 
-/// A line for each block: its kind, level, text or table, and keys.
+/// A line for each block: its kind, level, text and keys, and below it the rows of its table.
 pub fn listed(artifact: &Artifact) -> String {
     let spans = spanned(artifact);
-    let mut out = String::new();
+    let shown = |text: &str| text.replace('\n', "\\n").replace('\r', "\\r");
+    let mut lines = Vec::new();
     for (at, block) in artifact.blocks.iter().enumerate() {
-        let text = spans.get(at).unwrap_or(&block.text).replace('\n', "\\n");
+        let text = shown(spans.get(at).unwrap_or(&block.text));
         let level = if block.level > 0 { block.level.to_string() } else { String::new() };
         let keys = if block.keys.is_empty() { String::new() } else { format!(" {:?}", block.keys) };
         let language = if block.language.is_empty() { String::new() } else { format!("({})", block.language) };
-        out.push_str(&format!("{}{level}{language}: {text}{keys}\n", block.kind.name()));
+        lines.push(format!("{}{level}{language}: {text}{keys}", block.kind.name()));
         if let Some(table) = block.table.and_then(|at| artifact.tables.get(at as usize)) {
             let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-            out.push_str(&format!("  {}\n", names.join(" | ")));
+            lines.push(format!("  {}", names.join(" | ")));
             for row in &table.rows {
-                let cells: Vec<String> = row.1.iter().map(|cell| cell.shown().replace('\n', "\\n")).collect();
-                out.push_str(&format!("  {} {}\n", row.0, cells.join(" | ")));
+                let cells: Vec<String> = row.1.iter().map(|cell| shown(cell.shown())).collect();
+                lines.push(format!("  {} {}", row.0, cells.join(" | ")));
             }
         }
     }
-    out
+    lines.join("\n") + "\n"
 }
 
 /// Reads every cut of the bytes, and the bytes with each one changed: nothing may panic.

@@ -59,7 +59,19 @@ impl Cutter<'_> {
             Event::Start(Tag::Item) if self.quotes == 0 => self.start_item(range),
             Event::End(TagEnd::Item) if self.quotes == 0 => self.item = None,
             Event::Start(tag) if self.quotes == 0 => self.leaf(tag, range),
-            _ => {}
+            Event::Start(_)
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::FootnoteReference(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::Rule
+            | Event::TaskListMarker(_) => {}
         }
     }
 
@@ -76,19 +88,22 @@ impl Cutter<'_> {
         if self.item.is_some() {
             return;
         }
-        match tag {
-            Tag::Heading { level, .. } if self.lists == 0 && !has_short_underline(&self.text[range.clone()]) => {
-                self.push(BlockKind::Heading, *level as u8, "", range);
-            }
-            Tag::Paragraph | Tag::Heading { .. } => self.push(BlockKind::Paragraph, 0, "", range),
-            Tag::CodeBlock(CodeBlockKind::Fenced(info)) => {
-                let language = info.split([' ', ',', '{', '\t']).next().unwrap_or_default();
-                self.push(BlockKind::Code, 0, language, range);
-            }
-            Tag::CodeBlock(CodeBlockKind::Indented) => self.push(BlockKind::Code, 0, "", range),
-            Tag::Table(_) => self.push(BlockKind::Table, 0, "", range),
-            Tag::HtmlBlock => self.html(range),
-            _ => {}
+        if let Tag::Heading { level, .. } = tag
+            && self.lists == 0
+            && !has_short_underline(&self.text[range.clone()])
+        {
+            self.push(BlockKind::Heading, *level as u8, "", range);
+        } else if let Tag::Paragraph | Tag::Heading { .. } = tag {
+            self.push(BlockKind::Paragraph, 0, "", range);
+        } else if let Tag::CodeBlock(CodeBlockKind::Fenced(info)) = tag {
+            let language = info.split([' ', ',', '{', '\t']).next().unwrap_or_default();
+            self.push(BlockKind::Code, 0, language, range);
+        } else if let Tag::CodeBlock(CodeBlockKind::Indented) = tag {
+            self.push(BlockKind::Code, 0, "", range);
+        } else if let Tag::Table(_) = tag {
+            self.push(BlockKind::Table, 0, "", range);
+        } else if let Tag::HtmlBlock = tag {
+            self.html(range);
         }
     }
 
@@ -116,7 +131,7 @@ impl Cutter<'_> {
 fn fill(text: &str, parts: Vec<Part>) -> Vec<Part> {
     let mut filled = Vec::with_capacity(parts.len());
     let mut at = 0;
-    let mut add = |part: Part, filled: &mut Vec<Part>| {
+    let add = |part: Part, filled: &mut Vec<Part>| {
         if let Some(range) = trimmed(text, part.range.clone()) {
             filled.push(Part { range, ..part });
         }

@@ -11,7 +11,7 @@ mod blocks;
 mod front_matter;
 mod nesting;
 
-pub use blocks::{Part, parts};
+pub use blocks::parts;
 
 /// Reads Markdown. The text stays as it is, and each of its lines that is not blank is some block's.
 ///

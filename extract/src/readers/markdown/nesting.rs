@@ -30,12 +30,11 @@ fn past_bounds(line: &[u8]) -> Option<usize> {
     loop {
         let rest = &line[at..];
         let length = match *rest.first()? {
-            b' ' => 1,
+            b' ' | b'>' => 1,
             b'\t' => {
                 columns += 3;
                 1
             }
-            b'>' => 1,
             b'-' | b'*' | b'+' => followed_by_blank(rest, 1)?,
             b'0'..=b'9' => {
                 let digits = rest.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();

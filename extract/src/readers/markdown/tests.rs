@@ -37,7 +37,7 @@ fn blocks_have_types() {
 fn headings_are_those_of_the_engine() {
     check(
         "Alpha\n==\n\nBeta\n===\n\nGamma\n--\n\nDelta\n---\n\n- item\n---\n\n<h2>One</h2>\n\n<div>\n## two\n</div>\n\n<h3>\nspread\n</h3>\n",
-        &expect![[r#"
+        &expect![[r"
             paragraph: Alpha\n==
             heading1: Beta\n===
             paragraph: Gamma\n--
@@ -47,7 +47,7 @@ fn headings_are_those_of_the_engine() {
             heading2: <h2>One</h2>
             paragraph: <div>\n## two\n</div>
             paragraph: <h3>\nspread\n</h3>
-        "#]],
+        "]],
     );
 }
 
@@ -55,13 +55,13 @@ fn headings_are_those_of_the_engine() {
 fn rules_are_no_front_matter() {
     check(
         "---\n\n## A\n\ntext\n\n---\n\n## B\n",
-        &expect![[r#"
+        &expect![[r"
         paragraph: ---
         heading2: ## A
         paragraph: text
         paragraph: ---
         heading2: ## B
-    "#]],
+    "]],
     );
 }
 
