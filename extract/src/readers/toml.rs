@@ -8,7 +8,9 @@ use super::decode::{Decoded, Guess, decode};
 use super::keyed::{self, Tree, segment};
 use super::spans::lines;
 use super::{Context, no_text, parser};
-use crate::contract::{Artifact, BlockKind, Coverage, CoverageUnit, Refusal, RefusalCode, Request, lost};
+use crate::contract::{
+    Artifact, Block, BlockKind, Coverage, CoverageUnit, Locator, Refusal, RefusalCode, Request, Span, lost,
+};
 
 /// Reads TOML. What is no valid TOML is refused: a program that reads the file would refuse it too, and its keys would be guesses.
 ///
@@ -26,7 +28,7 @@ pub fn read(bytes: &[u8], request: &Request, context: &Context<'_>) -> Result<Ar
     let mut found = Found { text: &text, headings: Vec::new(), keys: Vec::new() };
     found.table(document.as_table(), "");
     let tree = found.into_tree(text.len());
-    let blocks = keyed::blocks(&text, &tree, BlockKind::TomlKey, Some('#'));
+    let blocks = parted(&text, keyed::blocks(&text, &tree, BlockKind::TomlKey, Some('#')));
     if blocks.is_empty() {
         return Err(no_text());
     }
@@ -35,6 +37,71 @@ pub fn read(bytes: &[u8], request: &Request, context: &Context<'_>) -> Result<Ar
         coverage.lose(lost::EXACT_KEYS);
     }
     Ok(Artifact { parser: parser("loom-toml"), coverage, blocks, text: Some(text.into_owned()), ..Artifact::default() })
+}
+
+/// Parts the headings of tables from the keys below them.
+fn parted(text: &str, blocks: Vec<Block>) -> Vec<Block> {
+    let mut parted = Vec::with_capacity(blocks.len());
+    let (mut chars, mut rest) = (0, text);
+    for block in blocks {
+        let Some(span) = block.span else { continue };
+        rest = after(rest, span.start - chars);
+        let tail = after(rest, span.end - span.start);
+        let body = &rest[..rest.len() - tail.len()];
+        (chars, rest) = (span.end, tail);
+        let Some(heading) = heading_end(body) else {
+            parted.push(block);
+            continue;
+        };
+        let below = body[heading..].trim_start();
+        if below.is_empty() {
+            parted.push(Block { kind: BlockKind::TomlTable, ..block });
+            continue;
+        }
+        let (heading, gap) = (body[..heading].trim_end(), &body[..body.len() - below.len()]);
+        let ends = |part: &str| part.matches('\n').count() as u64;
+        let count = |part: &str| part.chars().count() as u64;
+        let (of_heading, of_keys) = match block.locator {
+            Some(Locator::Key { path, line_start, line_end }) => {
+                let own = block.keys.first().unwrap_or(&path).clone();
+                let last = line_start + ends(heading);
+                let heading = Locator::Key { path: own, line_start, line_end: last };
+                (Some(heading), Some(Locator::Key { path, line_start: line_start + ends(gap), line_end }))
+            }
+            other => (other.clone(), other),
+        };
+        parted.push(Block {
+            kind: BlockKind::TomlTable,
+            span: Some(Span { start: span.start, end: span.start + count(heading) }),
+            locator: of_heading,
+            keys: block.keys.first().cloned().into_iter().collect(),
+            ..Block::default()
+        });
+        let span = Some(Span { start: span.start + count(gap), end: span.end });
+        let keys = block.keys.get(1..).unwrap_or_default().to_vec();
+        parted.push(Block { span, locator: of_keys, keys, ..block });
+    }
+    parted
+}
+
+/// What follows the first `chars` characters.
+fn after(text: &str, chars: u64) -> &str {
+    let chars = usize::try_from(chars).unwrap_or(usize::MAX);
+    text.char_indices().nth(chars).map_or("", |(at, _)| &text[at..])
+}
+
+/// Where the line of a table's heading ends, when comments alone are above it.
+fn heading_end(body: &str) -> Option<usize> {
+    let mut end = 0;
+    for line in body.split_inclusive('\n') {
+        end += line.len();
+        match line.trim_start().chars().next() {
+            None | Some('#') => {}
+            Some('[') => return Some(end),
+            Some(_) => return None,
+        }
+    }
+    None
 }
 
 /// Headings of tables and keys, in the order of the data rather than of the text.
