@@ -210,7 +210,7 @@ mod tests {
     fn queue(jobs: &[(&str, u128, &str, i64)]) -> Queue {
         let queue = Queue::default();
         for (namespace, number, source_uri, due_at) in jobs {
-            queue.add(&Scope::new("o", namespace), id(*number), source_uri, Timestamp(*due_at));
+            queue.add(&Scope::new("o", *namespace), id(*number), source_uri, Timestamp(*due_at));
         }
         queue
     }

@@ -121,11 +121,12 @@ fn write_table<'a>(text: &mut String, block: &'a Block, table: &'a Table) -> Lai
 
 fn push_cell(text: &mut String, cell: &str) {
     text.push(' ');
-    for (at, part) in cell.split('|').enumerate() {
-        if at > 0 {
-            text.push_str("\\|");
-        }
-        push_line(text, part);
+    let start = text.len();
+    push_line(text, cell);
+    if text[start..].contains('|') {
+        let escaped = text[start..].replace('|', "\\|");
+        text.truncate(start);
+        text.push_str(&escaped);
     }
     text.push_str(" |");
 }
