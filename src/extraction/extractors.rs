@@ -139,6 +139,12 @@ impl Extractors {
         self.local.as_ref().map(Local::report)
     }
 
+    /// What the extractor that comes with Loom reads; `None` while it does not start.
+    #[cfg(feature = "extract")]
+    pub fn local_capabilities(&self) -> Option<Arc<Capabilities>> {
+        self.local.as_ref().and_then(|local| local.listed(LISTING_WAIT))
+    }
+
     /// Ends the processes that wait for work.
     pub(crate) fn close(&self) {
         #[cfg(feature = "extract")]

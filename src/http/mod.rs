@@ -18,6 +18,8 @@ mod shared;
 
 mod backup;
 mod download;
+#[cfg(feature = "extract")]
+mod extractor;
 mod metrics;
 mod openapi;
 mod probes;
@@ -25,4 +27,6 @@ mod probes;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "extract")]
+pub use extractor::{ExtractorService, serve_extractor};
 pub use server::{Running, serve, signalled, start};

@@ -20,6 +20,8 @@ use super::shared::Door;
 use crate::download::Download;
 use crate::error::Error;
 use crate::op::Caller;
+#[cfg(feature = "extract")]
+pub(super) use query::decode;
 use query::Asked;
 use range::Wanted;
 

@@ -44,7 +44,7 @@ impl Asked {
 }
 
 /// Undoes the percent encoding of a form, where `+` is a blank.
-fn decode(encoded: &str) -> Result<String, &'static str> {
+pub(in crate::http) fn decode(encoded: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.bytes();
     while let Some(byte) = rest.next() {
