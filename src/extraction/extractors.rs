@@ -80,7 +80,7 @@ impl Extractors {
     pub fn available(&self) -> BTreeMap<&'static str, Option<bool>> {
         let listed = thread::scope(|scope| {
             let asked: Vec<_> =
-                self.services.iter().map(|service| scope.spawn(|| service.listed(LISTING_WAIT))).collect();
+                self.services.iter().map(|service| scope.spawn(move || service.listed(LISTING_WAIT))).collect();
             asked.into_iter().map(|asked| asked.join().unwrap_or(None)).collect::<Vec<Option<Arc<Capabilities>>>>()
         });
         let reads = |capabilities: Option<&Capabilities>, format: &str| {

@@ -27,7 +27,7 @@ fn a_confined_process_can_do_nothing() {
 
 #[test]
 fn one_of_a_plain_user_can_do_nothing_either() {
-    if !nix::unistd::geteuid().is_root() {
+    if std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) != 0 {
         // The other test ran as one.
         return;
     }
