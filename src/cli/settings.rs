@@ -102,7 +102,9 @@ impl Identity {
 
 /// This program, which is run to read files; none where the system does not tell it.
 pub fn program() -> Option<PathBuf> {
-    env::current_exe().inspect_err(|error| tracing::warn!(%error, "no file can be read: this program is not known")).ok()
+    env::current_exe()
+        .inspect_err(|error| tracing::warn!(%error, "no file can be read: this program is not known"))
+        .ok()
 }
 
 /// A setting of the environment; an empty one counts as unset.

@@ -9,7 +9,8 @@ use super::failure::{Failure, FailureCode};
 /// # Errors
 /// [`FailureCode::InvalidArtifact`], which says where it broke and repeats nothing of it.
 pub fn artifact(bytes: &[u8], format: &str) -> Result<Artifact, Failure> {
-    let invalid = |what: String| Failure::refused(FailureCode::InvalidArtifact, format!("the extractor's answer {what}"));
+    let invalid =
+        |what: String| Failure::refused(FailureCode::InvalidArtifact, format!("the extractor's answer {what}"));
     let mut artifact: Artifact = serde_json::from_slice(bytes).map_err(|error| {
         invalid(format!("is no artifact: it goes wrong at line {}, column {}", error.line(), error.column()))
     })?;

@@ -13,7 +13,8 @@ impl Engine {
             Some(Err(error)) => vec![info(format!("files cannot be read: {error}"))],
             Some(Ok(report)) => {
                 let layers = report.layers.iter().filter(|layer| !layer.active);
-                let layers = layers.map(|layer| info(format!("the extractor runs without {}: {}", layer.name, layer.detail)));
+                let layers =
+                    layers.map(|layer| info(format!("the extractor runs without {}: {}", layer.name, layer.detail)));
                 let attempts = report.attempts.iter().filter(|attempt| attempt.allowed);
                 let attempts = attempts.map(|attempt| info(format!("the extractor can {}", attempt.what)));
                 let ocr = report.ocr.err().map(info);

@@ -194,6 +194,9 @@ mod tests {
         assert_eq!(read_payload(&mut &b"ab"[..], 3, 9).expect_err("cut").kind(), io::ErrorKind::UnexpectedEof);
         // Nothing is set aside for what is only announced.
         assert_eq!(read_payload(&mut &b"ab"[..], u64::MAX, 9).expect_err("long").kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(read_payload(&mut &b"ab"[..], 1 << 60, u64::MAX).expect_err("cut").kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(
+            read_payload(&mut &b"ab"[..], 1 << 60, u64::MAX).expect_err("cut").kind(),
+            io::ErrorKind::UnexpectedEof
+        );
     }
 }

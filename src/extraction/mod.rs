@@ -14,9 +14,9 @@ mod settings;
 #[cfg(feature = "extract")]
 pub mod child;
 #[cfg(feature = "extract")]
-mod frames;
-#[cfg(feature = "extract")]
 mod findings;
+#[cfg(feature = "extract")]
+mod frames;
 #[cfg(feature = "extract")]
 mod local;
 

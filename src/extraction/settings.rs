@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn services_are_read_and_their_tokens_shown_nowhere() {
-        let settings = with(PER_FORMAT, r#"{"pdf": {"url": "http://a.test", "token": "very-secret"}}"#).expect("it parses");
+        let settings =
+            with(PER_FORMAT, r#"{"pdf": {"url": "http://a.test", "token": "very-secret"}}"#).expect("it parses");
         assert_eq!(settings.services["pdf"].url, "http://a.test");
         assert!(!format!("{settings:?}").contains("very-secret"));
         for value in [

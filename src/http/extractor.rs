@@ -52,7 +52,8 @@ impl ExtractorService {
     /// Serves the extractor of `settings`, to callers with the token if there is one, as many at once as the machine has cores.
     pub fn new(settings: &ExtractionSettings, token: Option<&str>) -> Result<Self, Error> {
         // It is this one that is served: none is asked in turn.
-        let settings = ExtractionSettings { service: None, services: std::collections::BTreeMap::new(), ..settings.clone() };
+        let settings =
+            ExtractionSettings { service: None, services: std::collections::BTreeMap::new(), ..settings.clone() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let file_bytes = usize::try_from(settings.limits.file_bytes).unwrap_or(usize::MAX);
         Ok(Self {
@@ -83,7 +84,8 @@ pub fn serve_extractor(
 ) -> Result<(), Error> {
     let address = address(listen)?;
     if service.token.is_none() && !address.ip().is_loopback() {
-        let message = format!("{address} can be reached from other machines: set LOOM_EXTRACTOR_TOKEN, which callers then need");
+        let message =
+            format!("{address} can be reached from other machines: set LOOM_EXTRACTOR_TOKEN, which callers then need");
         return Err(Error::invalid("listen", message));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

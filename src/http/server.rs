@@ -278,13 +278,21 @@ async fn accept(door: &Door, listener: TcpListener, mut stop: Pin<&mut impl Futu
     }
 }
 
-pub(super) async fn next(places: &Arc<Semaphore>, listener: &TcpListener) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+pub(super) async fn next(
+    places: &Arc<Semaphore>,
+    listener: &TcpListener,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
     Ok((stream, place))
 }
 
-pub(super) async fn connection(stream: TcpStream, place: OwnedSemaphorePermit, router: Router, mut closed: watch::Receiver<bool>) {
+pub(super) async fn connection(
+    stream: TcpStream,
+    place: OwnedSemaphorePermit,
+    router: Router,
+    mut closed: watch::Receiver<bool>,
+) {
     let _place = place;
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");

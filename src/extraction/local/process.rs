@@ -64,10 +64,10 @@ enum Broken {
 
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => Self::Garbage,
-            _ => Self::Pipe(error),
+        if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge) {
+            return Self::Garbage;
         }
+        Self::Pipe(error)
     }
 }
 
@@ -189,10 +189,13 @@ impl Process {
                 let message = "the extraction needed more computing time than it may use (LOOM_EXTRACTOR_CPU_SECONDS)";
                 Failure::refused(FailureCode::ResourceLimit, message)
             }
-            Some(Death::Killed) => {
-                Failure::refused(FailureCode::ResourceLimit, "the system ended the extraction, as it does when memory is short")
+            Some(Death::Killed) => Failure::refused(
+                FailureCode::ResourceLimit,
+                "the system ended the extraction, as it does when memory is short",
+            ),
+            Some(Death::Crashed) | None => {
+                Failure::refused(FailureCode::Corrupt, "the parser of its format fails on the file")
             }
-            Some(Death::Crashed) | None => Failure::refused(FailureCode::Corrupt, "the parser of its format fails on the file"),
         }
     }
 

@@ -89,7 +89,8 @@ pub fn end(child: &Mutex<Child>) {
     let mut child = child.lock();
     #[cfg(unix)]
     if let Ok(group) = i32::try_from(child.id())
-        && let Err(error) = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), nix::sys::signal::Signal::SIGKILL)
+        && let Err(error) =
+            nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), nix::sys::signal::Signal::SIGKILL)
     {
         tracing::debug!(%error, "a process group is gone already");
     }

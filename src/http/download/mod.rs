@@ -20,9 +20,9 @@ use super::shared::Door;
 use crate::download::Download;
 use crate::error::Error;
 use crate::op::Caller;
+use query::Asked;
 #[cfg(feature = "extract")]
 pub(super) use query::decode;
-use query::Asked;
 use range::Wanted;
 
 const DOWNLOAD_SOURCE: HeaderName = HeaderName::from_static("x-loom-download-source");

@@ -19,7 +19,8 @@ fn message(kind: u8, length: u64, payload: &[u8]) -> Vec<u8> {
 
 fn hello() -> Vec<u8> {
     let formats = vec![FormatCapability { format: "text".into(), ..FormatCapability::default() }];
-    let capabilities = Capabilities { contract: CONTRACT_VERSION, formats, max_bytes: 1_000, ..Capabilities::default() };
+    let capabilities =
+        Capabilities { contract: CONTRACT_VERSION, formats, max_bytes: 1_000, ..Capabilities::default() };
     let hello = json!({ "capabilities": capabilities, "layers": [] }).to_string();
     message(b'H', hello.len() as u64, hello.as_bytes())
 }
@@ -127,20 +128,21 @@ fn one_that_hangs_is_ended_with_all_that_it_started() {
     assert!(failed(stuck).0.is_none());
 }
 
+/// A file while which is read the flag is set.
+struct Stopping<'a>(&'a AtomicBool);
+impl std::io::Read for Stopping<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.store(true, std::sync::atomic::Ordering::Release);
+        buffer.fill(b'a');
+        Ok(buffer.len())
+    }
+}
+
 #[test]
 fn one_that_is_stopped_ends_before_its_time() {
     let (_folder, settings) = program(&hello(), "sleep 1000");
     let extractors = Extractors::new(&settings).unwrap();
     let stop = AtomicBool::new(false);
-    // The flag is set while the file is read.
-    struct Stopping<'a>(&'a AtomicBool);
-    impl std::io::Read for Stopping<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            self.0.store(true, std::sync::atomic::Ordering::Release);
-            buffer.fill(b'a');
-            Ok(buffer.len())
-        }
-    }
     let stopped = extractors.extract(&request("text"), 4, &mut Stopping(&stop), super::later(), &stop);
     assert!(failed(stopped).1.contains("stopped"));
 }

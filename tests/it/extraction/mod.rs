@@ -3,9 +3,9 @@
 #[cfg(unix)]
 mod hostile;
 mod process;
-mod schema;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod schema;
 mod service;
 
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub fn request(format: &str) -> Request {
 
 /// A time that no test reaches.
 pub fn later() -> Instant {
-    Instant::now() + Duration::from_secs(120)
+    Instant::now() + Duration::from_mins(2)
 }
 
 /// Reads `bytes` as `format`.

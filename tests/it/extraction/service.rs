@@ -98,9 +98,11 @@ fn outcome(answer: String) -> (Option<FailureCode>, String) {
 
 #[test]
 fn a_file_is_sent_with_its_options_and_its_artifact_checked() {
-    let (url, seen) = service(|line| match line.starts_with("GET") {
-        true => capabilities(),
-        false => reply("200 OK", &serde_json::to_string(&artifact()).unwrap()),
+    let (url, seen) = service(|line| {
+        if line.starts_with("GET") {
+            return capabilities();
+        }
+        reply("200 OK", &serde_json::to_string(&artifact()).unwrap())
     });
     let extractors = extractors(&format!("{url}/base/"));
     let mut asked = request("pdf");
@@ -166,7 +168,9 @@ fn artifact_with(change: impl FnOnce(&mut Artifact)) -> String {
 #[test]
 fn a_redirect_is_not_followed_and_takes_no_token_along() {
     let (elsewhere, seen) = service(|_| capabilities());
-    let moved = format!("HTTP/1.1 307 Moved\r\nlocation: {elsewhere}/v1/extract\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let moved = format!(
+        "HTTP/1.1 307 Moved\r\nlocation: {elsewhere}/v1/extract\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
     assert!(outcome(moved).0.is_none());
     assert!(seen.try_recv().is_err());
 }
@@ -195,8 +199,7 @@ fn one_that_does_not_answer_is_waited_for_no_longer_than_there_is_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let extractors = extractors(&format!("http://{}", listener.local_addr().unwrap()));
     let soon = Instant::now() + Duration::from_millis(300);
-    let (code, message) =
-        failed(extractors.extract(&request("pdf"), 1, &mut &b"x"[..], soon, &AtomicBool::new(false)));
+    let (code, message) = failed(extractors.extract(&request("pdf"), 1, &mut &b"x"[..], soon, &AtomicBool::new(false)));
     assert!(code.is_none() && message.contains("in time"), "{message}");
     let stopped = extractors.extract(&request("pdf"), 1, &mut &b"x"[..], later(), &AtomicBool::new(true));
     assert!(failed(stopped).1.contains("stopped"));
@@ -205,7 +208,9 @@ fn one_that_does_not_answer_is_waited_for_no_longer_than_there_is_time() {
 #[test]
 fn formats_go_where_they_are_routed_and_addresses_are_checked() {
     let (pdfs, _seen) = service(|_| capabilities());
-    let (others, _also_seen) = service(|_| reply("200 OK", &json!({ "contract": 2, "name": "", "version": "", "formats": [], "max_bytes": 1 }).to_string()));
+    let (others, _also_seen) = service(|_| {
+        reply("200 OK", &json!({ "contract": 2, "name": "", "version": "", "formats": [], "max_bytes": 1 }).to_string())
+    });
     let of = |url: &str| ServiceSettings { url: url.into(), ..ServiceSettings::default() };
     let services = BTreeMap::from([("pdf".to_owned(), of(&pdfs))]);
     let routed = ExtractionSettings { service: Some(of(&others)), services, ..ExtractionSettings::default() };

@@ -76,18 +76,15 @@ pub fn become_program(program: &Path, args: &[String]) -> String {
     folders.extend(program.canonicalize());
     folders.push(program.to_owned());
     folders.extend(std::env::var_os("TESSDATA_PREFIX").map(PathBuf::from));
-    let confined = close_descriptors()
-        .and_then(|_| limit(&limits))
-        .and_then(|_| no_new_privs())
-        .and_then(|_| {
-            // A system may lack these two.
-            for (name, held) in [("namespaces", namespaces()), ("landlock", landlock(&folders))] {
-                if let Err(why) = held {
-                    tracing::debug!(name, why, "a layer does not hold");
-                }
+    let confined = close_descriptors().and_then(|_| limit(&limits)).and_then(|_| no_new_privs()).and_then(|_| {
+        // A system may lack these two.
+        for (name, held) in [("namespaces", namespaces()), ("landlock", landlock(&folders))] {
+            if let Err(why) = held {
+                tracing::debug!(name, why, "a layer does not hold");
             }
-            syscalls::deny_many()
-        });
+        }
+        syscalls::deny_many()
+    });
     match confined {
         Ok(()) => Command::new(program).args(args).exec().to_string(),
         Err(why) => why,

@@ -102,7 +102,11 @@ fn when(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompRule, Strin
     condition.and_then(|condition| SeccompRule::new(vec![condition])).map_err(|error| error.to_string())
 }
 
-fn apply(rules: BTreeMap<i64, Vec<SeccompRule>>, otherwise: SeccompAction, matched: SeccompAction) -> Result<(), String> {
+fn apply(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    otherwise: SeccompAction,
+    matched: SeccompAction,
+) -> Result<(), String> {
     let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let filter = SeccompFilter::new(rules, otherwise, matched, machine).map_err(|error| error.to_string())?;
     let filter = BpfProgram::try_from(filter).map_err(|error| error.to_string())?;
