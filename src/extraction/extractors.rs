@@ -80,7 +80,7 @@ impl Extractors {
     pub fn available(&self) -> BTreeMap<&'static str, Option<bool>> {
         let listed = thread::scope(|scope| {
             let asked: Vec<_> =
-                self.services.iter().map(|service| scope.spawn(|| service.listed(LISTING_WAIT))).collect();
+                self.services.iter().map(|service| scope.spawn(move || service.listed(LISTING_WAIT))).collect();
             asked.into_iter().map(|asked| asked.join().unwrap_or(None)).collect::<Vec<Option<Arc<Capabilities>>>>()
         });
         let reads = |capabilities: Option<&Capabilities>, format: &str| {
@@ -137,6 +137,12 @@ impl Extractors {
     #[cfg(feature = "extract")]
     pub fn local_report(&self) -> Option<Result<LocalReport, Failure>> {
         self.local.as_ref().map(Local::report)
+    }
+
+    /// What the extractor that comes with Loom reads; `None` while it does not start.
+    #[cfg(feature = "extract")]
+    pub fn local_capabilities(&self) -> Option<Arc<Capabilities>> {
+        self.local.as_ref().and_then(|local| local.listed(LISTING_WAIT))
     }
 
     /// Ends the processes that wait for work.

@@ -19,11 +19,24 @@ struct Heard {
     capabilities: Option<Arc<Capabilities>>,
 }
 
+/// What was heard of an extractor within the last minute.
+pub enum Recent {
+    /// What it reads.
+    Told(Arc<Capabilities>),
+    /// Asking failed.
+    Failed,
+    /// It was not asked.
+    Unasked,
+}
+
 impl Known {
-    /// What was heard within the last minute: `Some(None)` where asking failed.
-    pub fn recent(&self) -> Option<Option<Arc<Capabilities>>> {
-        let heard = self.0.lock();
-        heard.as_ref().filter(|heard| heard.at.elapsed() < KEPT).map(|heard| heard.capabilities.clone())
+    /// What was heard within the last minute.
+    pub fn recent(&self) -> Recent {
+        match self.0.lock().as_ref().filter(|heard| heard.at.elapsed() < KEPT) {
+            Some(Heard { capabilities: Some(capabilities), .. }) => Recent::Told(Arc::clone(capabilities)),
+            Some(_) => Recent::Failed,
+            None => Recent::Unasked,
+        }
     }
 
     /// Notes what was heard now.

@@ -14,11 +14,15 @@ mod settings;
 #[cfg(feature = "extract")]
 pub mod child;
 #[cfg(feature = "extract")]
+mod findings;
+#[cfg(feature = "extract")]
 mod frames;
 #[cfg(feature = "extract")]
 mod local;
 
 use std::io;
+
+pub use loom_extract::contract;
 
 pub use extractors::Extractors;
 pub use failure::{Failure, FailureCode};

@@ -16,7 +16,7 @@ use ureq::{Agent, Proxy, SendBody};
 
 use super::answer;
 use super::failure::{Failure, FailureCode};
-use super::known::Known;
+use super::known::{Known, Recent};
 use super::settings::ServiceSettings;
 use crate::error::{Code, Error};
 
@@ -96,10 +96,14 @@ impl Service {
 
     /// What the service says of itself, of the last minute or asked within `wait`; `None` while it cannot be read.
     pub fn listed(&self, wait: Duration) -> Option<Arc<Capabilities>> {
-        self.known.recent().unwrap_or_else(|| {
-            let asked = self.capabilities(Instant::now() + wait, &AtomicBool::new(false));
-            asked.inspect_err(|error| tracing::debug!(%error, "capabilities could not be read")).ok()
-        })
+        match self.known.recent() {
+            Recent::Told(capabilities) => Some(capabilities),
+            Recent::Failed => None,
+            Recent::Unasked => {
+                let asked = self.capabilities(Instant::now() + wait, &AtomicBool::new(false));
+                asked.inspect_err(|error| tracing::debug!(%error, "capabilities could not be read")).ok()
+            }
+        }
     }
 
     fn capabilities(&self, until: Instant, stop: &AtomicBool) -> Result<Arc<Capabilities>, Failure> {
@@ -132,9 +136,11 @@ impl Service {
         until: Instant,
         stop: &AtomicBool,
     ) -> Result<Artifact, Failure> {
-        let capabilities = match self.known.recent().flatten() {
-            Some(capabilities) => capabilities,
-            None => self.capabilities(until.min(Instant::now() + CAPABILITIES_WAIT), stop)?,
+        let capabilities = match self.known.recent() {
+            Recent::Told(capabilities) => capabilities,
+            Recent::Failed | Recent::Unasked => {
+                self.capabilities(until.min(Instant::now() + CAPABILITIES_WAIT), stop)?
+            }
         };
         if capabilities.of(&request.format).is_none() {
             let message = format!("the extraction service does not read the format {}", request.format);
@@ -230,10 +236,10 @@ fn read(mut response: ureq::http::Response<ureq::Body>, limit: u64) -> Result<An
 
 /// Nothing of what the library says is repeated: it may hold the address.
 fn unreached(error: &ureq::Error) -> Failure {
-    Failure::Transient(match error {
-        ureq::Error::Timeout(_) => "the extraction service did not answer in time".into(),
-        _ => "the extraction service cannot be reached, or broke off".into(),
-    })
+    if matches!(error, ureq::Error::Timeout(_)) {
+        return late();
+    }
+    Failure::Transient("the extraction service cannot be reached, or broke off".into())
 }
 
 fn busy(status: u16) -> Failure {
@@ -342,6 +348,8 @@ fn feed(
             }
         }
     }
+    // Which is the end of the file to the thread that sends it.
+    drop(pieces);
     Ok(None)
 }
 

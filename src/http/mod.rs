@@ -20,6 +20,8 @@ mod upload;
 
 mod backup;
 mod download;
+#[cfg(feature = "extract")]
+mod extractor;
 mod metrics;
 mod openapi;
 mod probes;
@@ -27,4 +29,6 @@ mod probes;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "extract")]
+pub use extractor::{ExtractorService, serve_extractor};
 pub use server::{Running, serve, signalled, start};

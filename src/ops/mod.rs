@@ -12,6 +12,7 @@ pub const ALL: &[Spec] = &[
     Spec::command::<knowledge::bulk_add::BulkAdd>(),
     Spec::command::<knowledge::bulk_delete::BulkDelete>(),
     Spec::command::<knowledge::delete::Delete>(),
+    Spec::query::<knowledge::formats::Formats>(),
     Spec::query::<knowledge::get::Get>(),
     Spec::command::<knowledge::ingest::Ingest>(),
     Spec::command::<knowledge::ingest_cancel::IngestCancel>(),

@@ -8,6 +8,7 @@ mod cli;
 mod conformance;
 mod corpus;
 mod doctor;
+mod extraction;
 mod extractor;
 mod faults;
 mod harness;

@@ -73,7 +73,15 @@ fn serve(input: &mut dyn Read, output: &mut dyn Write) -> io::Result<()> {
                     Err(refusal) => frames::write_json(&mut output, Kind::Refusal, &refusal)?,
                 }
             }
-            _ => return Err(io::ErrorKind::InvalidData.into()),
+            Kind::Setup
+            | Kind::Hello
+            | Kind::Unconfined
+            | Kind::File
+            | Kind::Artifact
+            | Kind::Refusal
+            | Kind::Page
+            | Kind::Picture
+            | Kind::Words => return Err(io::ErrorKind::InvalidData.into()),
         }
     }
     Ok(())

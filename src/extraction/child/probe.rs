@@ -59,9 +59,10 @@ fn linux(attempt: &mut dyn FnMut(&str, io::Result<()>)) {
     use nix::sched::{CloneFlags, unshare};
     use nix::sys::resource::{Resource, setrlimit};
     use nix::sys::signal::kill;
-    use nix::unistd::{dup, getppid};
+    use nix::unistd::getppid;
+    use std::os::fd::AsFd;
     attempt("signal the engine", kill(getppid(), None).map_err(Into::into));
     attempt("leave its namespaces", unshare(CloneFlags::CLONE_NEWNS).map_err(Into::into));
     attempt("raise a limit", setrlimit(Resource::RLIMIT_NOFILE, 64, 64).map_err(Into::into));
-    attempt("open another descriptor", dup(io::stdin()).map(drop).map_err(Into::into));
+    attempt("open another descriptor", io::stdin().as_fd().try_clone_to_owned().map(drop));
 }

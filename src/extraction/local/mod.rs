@@ -21,7 +21,7 @@ use parking_lot::{Condvar, Mutex};
 use super::answer;
 use super::failure::{Failure, FailureCode};
 use super::frames::{Attempt, Layer, Setup};
-use super::known::Known;
+use super::known::{Known, Recent};
 use super::settings::{ExtractionSettings, LocalExtractionLimits, SandboxMode};
 use ocr::Ocr;
 use process::{Outcome, Process};
@@ -100,14 +100,17 @@ impl Local {
 
     /// What it reads, as known for a minute or told within `wait`; `None` while no process starts.
     pub fn listed(&self, wait: Duration) -> Option<Arc<Capabilities>> {
-        self.shared.known.recent().unwrap_or_else(|| {
-            let process = self.shared.start(Instant::now() + wait, &AtomicBool::new(false));
-            let process = process.inspect_err(|error| tracing::warn!(%error, "no extractor starts")).ok()?;
-            let capabilities = Arc::new(process.hello.capabilities.clone());
-            self.shared.give_back(process);
-            self.keep();
-            Some(capabilities)
-        })
+        match self.shared.known.recent() {
+            Recent::Told(capabilities) => return Some(capabilities),
+            Recent::Failed => return None,
+            Recent::Unasked => {}
+        }
+        let process = self.shared.start(Instant::now() + wait, &AtomicBool::new(false));
+        let process = process.inspect_err(|error| tracing::warn!(%error, "no extractor starts")).ok()?;
+        let capabilities = Arc::new(process.hello.capabilities.clone());
+        self.shared.give_back(process);
+        self.keep();
+        Some(capabilities)
     }
 
     /// Reads one file: see [`Extractors::extract`](super::Extractors::extract).

@@ -64,10 +64,10 @@ enum Broken {
 
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => Self::Garbage,
-            _ => Self::Pipe(error),
+        if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge) {
+            return Self::Garbage;
         }
+        Self::Pipe(error)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod add;
 pub mod bulk_add;
 pub mod upsert;
 
+pub mod formats;
 pub mod get;
 pub mod ingest;
 pub mod ingest_cancel;

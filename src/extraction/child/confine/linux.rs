@@ -21,6 +21,8 @@ use crate::extraction::frames::{Layer, Setup};
 const LANDLOCK: ABI = ABI::V6;
 /// Descriptors of an extractor: its standard input, output and error.
 const DESCRIPTORS: u64 = 3;
+/// How many descriptors are tried where they cannot be listed.
+const DESCRIPTORS_TRIED: i32 = 4_096;
 /// What a program of the system may use: a page drawn and read is far below it.
 const PROGRAM_MEMORY_BYTES: u64 = 2 << 30;
 const PROGRAM_CPU_SECONDS: u64 = 60;
@@ -91,12 +93,12 @@ pub fn become_program(program: &Path, args: &[String]) -> String {
 
 /// Closes whatever the engine left open beside the standard ones.
 fn close_descriptors() -> Result<String, String> {
-    let listed = std::fs::read_dir("/proc/self/fd").map_err(|error| format!("cannot be listed: {error}"))?;
-    let open: Vec<i32> = listed
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|descriptor| *descriptor > 2)
-        .collect();
-    for descriptor in open {
+    let open: Vec<i32> = match std::fs::read_dir("/proc/self/fd") {
+        Ok(listed) => listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect(),
+        // Without that file system all are tried that a process has by default.
+        Err(_) => (0..DESCRIPTORS_TRIED).collect(),
+    };
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
         match close(descriptor) {
             // The one that listed them is closed already.
             Ok(()) | Err(Errno::EBADF) => {}
