@@ -7,6 +7,7 @@
 
 mod analyze;
 mod fold;
+mod light;
 mod script;
 mod stem;
 mod stop;
