@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 
 use super::fold::Folding;
+use super::language::{Evidence, LANGUAGES_COUNT};
 use super::light::Light;
 use super::script;
 use super::stem::Stems;
@@ -30,6 +31,8 @@ pub enum TermKind {
     /// Another character of a longer run in a script without spaces. The index has it so that a query of one character
     /// finds it; a query of a longer run is better served by the pairs alone.
     Inner,
+    /// The English stem of a word in a query of another language: a passage too short to tell its language has no other.
+    Fallback,
 }
 
 impl TermKind {
@@ -41,24 +44,39 @@ impl TermKind {
         match self {
             Self::Word => Some(1.0),
             Self::Character => Some(0.6),
+            Self::Fallback => Some(0.3),
             Self::Inner => None,
         }
     }
 }
 
-/// Calls `sink` with every term of `text`, in order and with repetitions, and returns the text's length in words.
+/// Calls `sink` with every term of `text`, with repetitions, and returns the text's length in words.
 ///
 /// The length counts what a reader would call words: a compound (`orders_daily`) is as long as its parts and the term
 /// for the whole is free, a stop word counts nothing, and two characters of a script without spaces count as one word.
+/// A text in another language of Latin letters, told by its function words, has the stems of that language too, where they
+/// are not the English ones: those are always there, so that a query too short to tell its language finds it all the same.
 /// Terms are UTF-8 of 1 to [`TERM_BYTES_MAX`] bytes; time and number of terms are linear in the text.
 pub fn analyze(text: &str, mut sink: impl FnMut(&[u8], TermKind)) -> u32 {
+    with_analyzer(|analyzer| analyzer.run(text, &mut sink))
+}
+
+/// As [`analyze`], for a query: calls `sink` with the terms to look up, and those that only a text has.
+///
+/// Where the language of `text` is told, its stems stand in place of the English ones, which become
+/// [`Fallback`](TermKind::Fallback).
+pub fn analyze_query(text: &str, mut sink: impl FnMut(&[u8], TermKind)) {
+    with_analyzer(|analyzer| analyzer.run_query(text, &mut sink));
+}
+
+fn with_analyzer<T>(run: impl FnOnce(&mut Analyzer) -> T) -> T {
     thread_local! {
         static ANALYZER: RefCell<Analyzer> = RefCell::new(Analyzer::new());
     }
     ANALYZER.with(|analyzer| match analyzer.try_borrow_mut() {
-        Ok(mut analyzer) => analyzer.run(text, &mut sink),
-        // `sink` analyses on its own account.
-        Err(_) => Analyzer::new().run(text, &mut sink),
+        Ok(mut analyzer) => run(&mut analyzer),
+        // A sink analyses on its own account.
+        Err(_) => run(&mut Analyzer::new()),
     })
 }
 
@@ -71,10 +89,23 @@ pub(super) struct Output<'a> {
     pub(super) leaves: &'a mut Vec<Leaf>,
     /// The words counted so far.
     pub(super) words: u32,
+    /// What tells the language.
+    pub(super) evidence: Evidence,
+    /// When a text is read once more, for the stems of its own language.
+    pub(super) foreign: Option<Foreign<'a>>,
+}
+
+/// The stems of another language than English.
+pub(super) struct Foreign<'a> {
+    pub(super) stems: &'a mut Stems,
+    /// Where they go, those that are not the English ones; if nowhere, they take the place of the English ones.
+    pub(super) beside: Option<&'a mut dyn FnMut(&[u8], TermKind)>,
 }
 
 struct Analyzer {
     stems: Stems,
+    /// Of the languages met so far.
+    foreign: [Option<Stems>; LANGUAGES_COUNT],
     light: Light,
     folding: Folding,
     leaves: Vec<Leaf>,
@@ -82,33 +113,65 @@ struct Analyzer {
 
 impl Analyzer {
     fn new() -> Self {
-        Self { stems: Stems::new(), light: Light::default(), folding: Folding::default(), leaves: Vec::new() }
+        Self {
+            stems: Stems::english(),
+            foreign: Default::default(),
+            light: Light::default(),
+            folding: Folding::default(),
+            leaves: Vec::new(),
+        }
     }
 
     fn run(&mut self, text: &str, sink: &mut dyn FnMut(&[u8], TermKind)) -> u32 {
-        let mut out =
-            Output { sink, stems: &mut self.stems, light: &mut self.light, leaves: &mut self.leaves, words: 0 };
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            let Some(ascii) = bytes[at..].iter().position(|byte| !byte.is_ascii()) else {
-                word::ascii(&bytes[at..], &mut out);
-                break;
-            };
-            let ascii_end = at + ascii;
-            let from =
-                bytes[at..ascii_end].iter().rposition(u8::is_ascii_whitespace).map_or(at, |space| at + space + 1);
-            let to = bytes[ascii_end..].iter().position(u8::is_ascii_whitespace).map_or(bytes.len(), |n| ascii_end + n);
-            word::ascii(&bytes[at..from], &mut out);
-            let folded = self.folding.fold(&text[from..to]);
-            if folded.is_ascii() {
-                word::ascii(folded.as_bytes(), &mut out);
-            } else {
-                script::unicode(folded, &mut out);
-            }
-            at = to;
+        let Self { stems, foreign, light, folding, leaves } = self;
+        let evidence = Evidence::default();
+        let mut out = Output { sink, stems, light, leaves, words: 0, evidence, foreign: None };
+        read(text, folding, &mut out);
+        let words = out.words;
+        if let Some(language) = out.evidence.language(words) {
+            let Output { sink, stems, light, leaves, .. } = out;
+            let stems_of_language = foreign[language as usize].get_or_insert_with(|| Stems::of(language));
+            let foreign = Foreign { stems: stems_of_language, beside: Some(sink) };
+            let sink = &mut |_: &[u8], _| {};
+            read(text, folding, &mut Output { sink, stems, light, leaves, words: 0, evidence, foreign: Some(foreign) });
         }
-        out.words
+        words
+    }
+
+    fn run_query(&mut self, text: &str, sink: &mut dyn FnMut(&[u8], TermKind)) {
+        let Self { stems, foreign, light, folding, leaves } = self;
+        let (evidence, nowhere) = (Evidence::default(), &mut |_: &[u8], _| {});
+        let mut told = Output { sink: nowhere, stems, light, leaves, words: 0, evidence, foreign: None };
+        read(text, folding, &mut told);
+        let language = told.evidence.language(told.words);
+        let foreign = language.map(|language| Foreign {
+            stems: foreign[language as usize].get_or_insert_with(|| Stems::of(language)),
+            beside: None,
+        });
+        read(text, folding, &mut Output { sink, stems, light, leaves, words: 0, evidence, foreign });
+    }
+}
+
+/// Feeds the terms of `text` to `out`.
+fn read(text: &str, folding: &mut Folding, out: &mut Output<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Some(ascii) = bytes[at..].iter().position(|byte| !byte.is_ascii()) else {
+            word::ascii(&bytes[at..], out);
+            break;
+        };
+        let ascii_end = at + ascii;
+        let from = bytes[at..ascii_end].iter().rposition(u8::is_ascii_whitespace).map_or(at, |space| at + space + 1);
+        let to = bytes[ascii_end..].iter().position(u8::is_ascii_whitespace).map_or(bytes.len(), |n| ascii_end + n);
+        word::ascii(&bytes[at..from], out);
+        let folded = folding.fold(&text[from..to]);
+        if folded.is_ascii() {
+            word::ascii(folded.as_bytes(), out);
+        } else {
+            script::unicode(folded, out);
+        }
+        at = to;
     }
 }
 
@@ -261,6 +324,36 @@ mod tests {
     }
 
     #[test]
+    fn a_text_has_the_stems_of_its_language_beside_the_english_ones() {
+        // German: the plural and the query's singular meet in the German stem.
+        let text = terms("Die Kanzlei hat den Mandanten und der Richterin die Beschlüsse nicht zugestellt");
+        for stem in ["mandant", "richterin", "beschluss", "beschluss"] {
+            assert!(text.contains(&stem.to_owned()), "{stem}: {text:?}");
+        }
+        for alone in ["Mandanten", "Richterin", "Beschlüsse", "zugestellt"] {
+            for term in terms(alone) {
+                assert!(text.contains(&term), "a query of one word finds it: {term}");
+            }
+        }
+        let length = |text| analyze(text, |_, _| {});
+        assert_eq!(length("der Hund und die Katzen"), 5, "a word is one word, whatever its stems");
+    }
+
+    #[test]
+    fn english_and_names_have_english_stems_alone() {
+        for text in [
+            "The man was in the war and so was die casting",
+            "pool.max-size = 12",
+            "El Niño",
+            "de facto standard for the server",
+            "Error in module server: connection refused",
+        ] {
+            let words: Vec<String> = text.split(' ').flat_map(terms).collect();
+            assert_eq!(terms(text), words, "{text}");
+        }
+    }
+
+    #[test]
     fn long_words_and_lines_stay_bounded() {
         let hash = "3f9a0c".repeat(10);
         assert_eq!(terms(&hash), std::slice::from_ref(&hash), "a hash is one term");
@@ -306,7 +399,7 @@ mod tests {
         }
 
         #[test]
-        fn whitespace_separates(left in "\\PC{0,40}", right in "\\PC{0,40}") {
+        fn whitespace_separates_where_no_language_is_told(left in "\\PC{0,40}", right in "\\PC{0,40}") {
             let together = terms(&format!("{left}\n{right}"));
             let mut apart = terms(&left);
             apart.extend(terms(&right));

@@ -6,7 +6,7 @@ use loom_storage::ChunkId;
 use tantivy::Term;
 use tantivy::postings::TermInfo;
 
-use super::analyze::{TermKind, analyze};
+use super::analyze::analyze_query;
 use super::cursor::Cursor;
 use super::error::Failure;
 use super::evaluate::{Posted, Window, dense, sparse};
@@ -72,7 +72,7 @@ impl LexicalIndex {
 
     /// The best `k` chunks for `query`, best first, equals by chunk id.
     ///
-    /// The query is text: its terms are those that [`analyze`](super::analyze()) finds, any of them suffices, and one
+    /// The query is text: its terms are those that [`analyze_query`](super::analyze_query) finds, any of them suffices, and one
     /// without terms finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
     /// versions never are. Scores depend on the live chunks of this index, or on `statistics` of several, and on nothing
     /// else, the selection included.
@@ -202,7 +202,7 @@ fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm]) -> Result<Vec<P
 fn query_terms(query: &str) -> Vec<(Box<[u8]>, f32)> {
     let mut places: HashMap<Box<[u8]>, usize> = HashMap::new();
     let mut terms: Vec<(Box<[u8]>, f32)> = Vec::new();
-    analyze(query, |term, kind| {
+    analyze_query(query, |term, kind| {
         let Some(share) = kind.query_weight() else { return };
         if let Some(at) = places.get(term) {
             terms[*at].1 = terms[*at].1.max(share);

@@ -222,7 +222,29 @@ fn letters(word: &[u8], out: &mut Output<'_>) -> bool {
         *to = from | 0x20;
     }
     let stem = out.stems.stem(&lower, word.len());
+    if let Some(foreign) = &mut out.foreign {
+        if stem.letters().is_empty() {
+            return false;
+        }
+        let other = foreign.stems.stem(&lower, word.len());
+        let differs = other.letters() != stem.letters();
+        match &mut foreign.beside {
+            Some(beside) if differs => beside(other.letters(), TermKind::Word),
+            Some(_) => {}
+            None => {
+                (out.sink)(other.letters(), TermKind::Word);
+                if differs {
+                    (out.sink)(stem.letters(), TermKind::Fallback);
+                }
+            }
+        }
+        return true;
+    }
+    if stem.languages() != 0 {
+        out.evidence.others(stem.languages());
+    }
     if stem.letters().is_empty() {
+        out.evidence.english();
         return false;
     }
     (out.sink)(stem.letters(), TermKind::Word);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use loom_index::Selection;
-use loom_index::text::{LexicalHit, LexicalIndex, analyze};
+use loom_index::text::{LexicalHit, LexicalIndex, analyze, analyze_query};
 use loom_storage::{ChunkId, VersionId};
 use tantivy::fieldnorm::FieldNormReader;
 
@@ -41,7 +41,7 @@ impl Counted {
         let total = self.chunks.len() as f64;
         let average = self.chunks.iter().map(|chunk| f64::from(chunk.2)).sum::<f64>().max(1.0) / total;
         let mut terms: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
-        analyze(query, |term, kind| {
+        analyze_query(query, |term, kind| {
             if let Some(share) = kind.query_weight() {
                 let holders = self.chunks.iter().filter(|chunk| chunk.1.contains_key(term)).count() as f64;
                 let weight = f64::from(share) * (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln();
