@@ -344,7 +344,7 @@ mod tests {
         for text in [
             "The man was in the war and so was die casting",
             "pool.max-size = 12",
-            "El Niño",
+            "El Niño warms the Pacific and the weather changes",
             "de facto standard for the server",
             "Error in module server: connection refused",
         ] {

@@ -1,5 +1,8 @@
 //! Which language a passage or a query in Latin letters is written in, told by its function words.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use frostem::Algorithm;
 
 /// Languages whose stems are added to the English ones. English itself is what is left when none of them is told.
@@ -95,12 +98,21 @@ impl Language {
     }
 }
 
+/// No function word here is longer.
+const LONGEST: usize = 8;
+
 /// The languages whose function word `word` is, folded and in lower case: a bit for each.
 pub(super) fn languages_of(word: &str) -> u8 {
-    LANGUAGES
-        .iter()
-        .enumerate()
-        .fold(0, |bits, (at, language)| bits | (u8::from(language.function_words().binary_search(&word).is_ok()) << at))
+    static WORDS: LazyLock<HashMap<&str, u8>> = LazyLock::new(|| {
+        let mut words: HashMap<&str, u8> = HashMap::new();
+        for (at, language) in LANGUAGES.iter().enumerate() {
+            for word in language.function_words() {
+                *words.entry(word).or_default() |= 1 << at;
+            }
+        }
+        words
+    });
+    if word.len() > LONGEST { 0 } else { WORDS.get(word).copied().unwrap_or(0) }
 }
 
 /// The function words met so far.
@@ -111,11 +123,13 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    pub(super) fn english(&mut self) {
-        self.english += 1;
+    /// Counts function words of English.
+    pub(super) fn english(&mut self, count: u32) {
+        self.english += count;
     }
 
     /// Counts a word of the languages `bits`.
+    #[inline(never)]
     pub(super) fn others(&mut self, bits: u8) {
         for (at, count) in self.others.iter_mut().enumerate() {
             *count += u32::from(bits >> at & 1);
@@ -137,11 +151,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_can_be_searched() {
+    fn function_words_are_folded_and_longer_than_a_letter() {
         for language in LANGUAGES {
-            let words = language.function_words();
-            assert!(words.is_sorted(), "{language:?}: binary search needs order");
-            assert!(words.iter().all(|word| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase())));
+            for word in language.function_words() {
+                assert!((2..=LONGEST).contains(&word.len()), "{language:?} {word}");
+                assert!(word.bytes().all(|byte| byte.is_ascii_lowercase()), "{language:?} {word}");
+                assert_ne!(languages_of(word), 0);
+            }
         }
+        assert_eq!(languages_of("server"), 0);
+    }
+
+    #[test]
+    fn the_language_is_that_of_most_function_words() {
+        let told = |english: u32, words: &[&str], others: u32| {
+            let mut evidence = Evidence::default();
+            evidence.english(english);
+            words.iter().for_each(|word| evidence.others(languages_of(word)));
+            evidence.language(others)
+        };
+        assert_eq!(told(0, &["der", "die", "und"], 6), Some(Language::German));
+        assert_eq!(told(0, &["las", "los", "que"], 6), Some(Language::Spanish));
+        assert_eq!(told(0, &["dans", "les"], 6), Some(Language::French));
+        assert_eq!(told(3, &["der", "die", "und"], 6), None, "as much English");
+        assert_eq!(told(0, &["der"], 9), None, "one word of nine");
+        assert_eq!(told(0, &[], 0), None);
     }
 }

@@ -43,8 +43,10 @@ impl Stem {
 pub(super) struct Stems {
     stemmer: Stemmer,
     is_english: bool,
-    /// Words by their hash.
+    /// Words by the upper bits of their hash.
     pairs: Vec<Pair>,
+    /// The lower bits of a hash, that say nothing.
+    shift: u32,
 }
 
 /// One cache line: two words of a hash, the one used last in front.
@@ -75,8 +77,10 @@ impl Slot {
     fn stem(&self) -> Stem {
         let (kept, tail_len) = (usize::from(self.lengths >> 3), usize::from(self.lengths & 7));
         let mut letters = self.word;
-        for (to, from) in letters[kept..].iter_mut().zip(&self.tail[..tail_len]) {
-            *to = *from;
+        if tail_len != 0 {
+            for (to, from) in letters[kept..].iter_mut().zip(&self.tail[..tail_len]) {
+                *to = *from;
+            }
         }
         Stem { letters, len: kept + tail_len, languages: self.languages }
     }
@@ -94,14 +98,18 @@ impl Stems {
     fn with(algorithm: Algorithm, pairs: usize) -> Self {
         let empty = Slot { word: [0; STEMMED_LETTERS_MAX], lengths: 0, languages: 0, tail: [0; TAIL_LETTERS_MAX] };
         let is_english = algorithm == Algorithm::English;
-        Self { stemmer: Stemmer::new(algorithm), is_english, pairs: vec![Pair([empty; 2]); pairs] }
+        Self {
+            stemmer: Stemmer::new(algorithm),
+            is_english,
+            pairs: vec![Pair([empty; 2]); pairs],
+            shift: u64::BITS - pairs.trailing_zeros(),
+        }
     }
 
     /// The stem of the first `len` letters of `word` (lower-case ASCII, at least one, the rest zeros); that of a stop
     /// word is empty.
     pub(super) fn stem(&mut self, word: &Word, len: usize) -> Stem {
-        let at = pair_of(word, self.pairs.len());
-        let Pair(pair) = &mut self.pairs[at];
+        let Pair(pair) = &mut self.pairs[hash_of(word, self.shift)];
         if pair[0].word != *word {
             if pair[1].word != *word {
                 let stem = derive(&self.stemmer, self.is_english, word, len);
@@ -137,14 +145,14 @@ fn byte(len: usize) -> u8 {
     u8::try_from(len).expect("a word here has at most STEMMED_LETTERS_MAX letters")
 }
 
-/// Where among `pairs`, a power of two, the word is.
-fn pair_of(word: &Word, pairs: usize) -> usize {
+/// A hash without its lowest `shift` bits.
+fn hash_of(word: &Word, shift: u32) -> usize {
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let (eights, _) = word.as_chunks::<8>();
     let mixed = eights
         .iter()
         .fold(0u64, |hash, eight| (hash.rotate_left(23) ^ u64::from_le_bytes(*eight)).wrapping_mul(MULTIPLIER));
-    usize::try_from(mixed >> (u64::BITS - pairs.trailing_zeros())).expect("thirteen bits fit")
+    usize::try_from(mixed >> shift).expect("thirteen bits fit")
 }
 
 #[cfg(test)]
