@@ -347,6 +347,9 @@ mod tests {
             "El Niño warms the Pacific and the weather changes",
             "de facto standard for the server",
             "Error in module server: connection refused",
+            "shock effects over cones",
+            "Smith et al",
+            "var os = com.example",
         ] {
             let words: Vec<String> = text.split(' ').flat_map(terms).collect();
             assert_eq!(terms(text), words, "{text}");

@@ -44,55 +44,51 @@ impl Language {
         }
     }
 
-    /// Its commonest function words, folded, none of one letter.
+    /// Its commonest function words, folded; none of one letter, and none that English or code has as a word or a name
+    /// (`over`, `var`, `com`, `et al`).
     fn function_words(self) -> &'static [&'static str] {
         match self {
             Self::German => &[
-                "aber", "als", "auch", "auf", "aus", "bei", "bis", "das", "dass", "dem", "den", "der", "des", "die",
-                "durch", "ein", "eine", "einem", "einen", "einer", "eines", "er", "es", "fur", "hat", "ich", "im",
-                "ist", "kann", "man", "mit", "nach", "nicht", "oder", "sich", "sie", "sind", "uber", "um", "und",
-                "viele", "vom", "von", "war", "warum", "was", "welche", "welchem", "welchen", "welcher", "welches",
-                "wenn", "wer", "werden", "wie", "wird", "wo", "wurde", "wurden", "zu", "zum", "zur", "zwischen",
+                "aber", "als", "auch", "auf", "aus", "bei", "bis", "das", "dass", "dem", "der", "des", "die", "durch",
+                "ein", "eine", "einem", "einen", "einer", "eines", "er", "ich", "im", "ist", "kann", "mit", "nach",
+                "nicht", "oder", "sich", "sie", "sind", "uber", "um", "und", "viele", "vom", "von", "warum", "was",
+                "welche", "welchem", "welchen", "welcher", "welches", "wenn", "wer", "werden", "wie", "wird", "wo",
+                "wurde", "wurden", "zu", "zum", "zur", "zwischen",
             ],
             Self::French => &[
-                "au", "aux", "avec", "ce", "ces", "cette", "comment", "dans", "de", "des", "du", "elle", "en", "est",
-                "et", "il", "ils", "je", "la", "le", "les", "leur", "mais", "ne", "nous", "ou", "par", "pas", "plus",
-                "pour", "pourquoi", "quand", "que", "quel", "quelle", "quelles", "quels", "qui", "sa", "se", "ses",
-                "son", "sont", "sur", "un", "une", "vous",
+                "au", "aux", "avec", "ce", "ces", "cette", "comment", "dans", "de", "des", "elle", "il", "ils", "je",
+                "la", "le", "les", "leur", "mais", "ne", "nous", "ou", "pas", "pourquoi", "quand", "que", "quel",
+                "quelle", "quelles", "quels", "qui", "sa", "se", "ses", "sont", "sur", "un", "une", "vous",
             ],
             Self::Spanish => &[
-                "al", "como", "con", "cual", "cuales", "cuando", "cuantas", "cuantos", "de", "del", "desde", "donde",
-                "el", "en", "entre", "es", "esta", "este", "fue", "fueron", "la", "las", "lo", "los", "mas", "no",
-                "para", "pero", "por", "que", "quien", "se", "ser", "sin", "sobre", "son", "su", "sus", "un", "una",
-                "ya",
+                "como", "cual", "cuales", "cuando", "cuantas", "cuantos", "de", "del", "desde", "donde", "el", "entre",
+                "esta", "este", "fue", "fueron", "la", "las", "los", "mas", "no", "para", "pero", "por", "que",
+                "quien", "se", "ser", "sobre", "sus", "un", "una",
             ],
             Self::Portuguese => &[
-                "ao", "aos", "as", "com", "como", "da", "das", "de", "do", "dos", "ela", "ele", "em", "entre", "essa",
-                "esse", "esta", "este", "foi", "foram", "isso", "mais", "mas", "na", "nao", "nas", "no", "nos", "os",
-                "para", "pela", "pelo", "por", "quais", "qual", "quando", "que", "quem", "sao", "se", "sem", "ser",
-                "seu", "sua", "um", "uma", "voce",
+                "ao", "aos", "as", "como", "da", "das", "de", "do", "ela", "ele", "entre", "essa", "esse", "esta",
+                "este", "foi", "foram", "isso", "mais", "mas", "nao", "no", "nos", "para", "pela", "pelo", "por",
+                "quais", "qual", "quando", "que", "quem", "sao", "se", "sem", "ser", "seu", "sua", "um", "uma", "voce",
             ],
             Self::Italian => &[
-                "agli", "al", "alla", "alle", "anche", "che", "chi", "come", "con", "cosa", "da", "dal", "dalla",
-                "degli", "dei", "del", "della", "delle", "di", "dove", "ed", "era", "gli", "ha", "il", "in", "la",
-                "le", "lo", "ma", "nel", "nella", "non", "per", "perche", "piu", "quale", "quali", "quando", "questa",
-                "questo", "se", "si", "sono", "su", "sul", "sulla", "un", "una", "uno",
+                "agli", "alla", "alle", "anche", "che", "cosa", "da", "dal", "dalla", "degli", "dei", "del", "della",
+                "delle", "di", "gli", "il", "in", "la", "le", "ma", "nel", "nella", "perche", "piu", "quale", "quali",
+                "quando", "questa", "questo", "se", "sono", "sul", "sulla", "un", "una", "uno",
             ],
             Self::Dutch => &[
-                "aan", "als", "bij", "dan", "dat", "de", "deze", "die", "dit", "door", "een", "en", "er", "het", "hij",
-                "hoe", "ik", "in", "is", "je", "kan", "maar", "met", "naar", "niet", "nog", "of", "om", "ook", "op",
-                "over", "te", "tot", "uit", "van", "voor", "waar", "waarom", "wanneer", "was", "wat", "welke", "werd",
-                "wie", "worden", "wordt", "ze", "zijn",
+                "aan", "als", "bij", "dat", "de", "deze", "die", "dit", "een", "er", "het", "hij", "hoe", "ik", "in",
+                "is", "je", "kan", "maar", "naar", "niet", "nog", "of", "om", "ook", "te", "uit", "van", "voor",
+                "waar", "waarom", "wanneer", "was", "wat", "welke", "werd", "wie", "worden", "wordt", "ze", "zijn",
             ],
             Self::Swedish => &[
-                "alla", "ar", "att", "av", "de", "den", "det", "dig", "du", "eller", "en", "ett", "for", "fran", "han",
-                "har", "hon", "hur", "inte", "jag", "kan", "man", "med", "men", "nar", "och", "om", "pa", "sig", "sin",
-                "som", "till", "under", "vad", "var", "varfor", "vi", "vid", "vilka", "vilken", "vilket",
+                "alla", "ar", "att", "av", "de", "det", "eller", "ett", "for", "fran", "han", "har", "hon", "hur",
+                "inte", "jag", "kan", "med", "nar", "och", "om", "sig", "som", "vad", "varfor", "vid", "vilka",
+                "vilken", "vilket",
             ],
             Self::Danish => &[
-                "af", "alle", "at", "de", "deg", "dem", "den", "der", "det", "du", "eller", "en", "er", "et", "for",
-                "fra", "han", "har", "hun", "hvad", "hvem", "hvilken", "hvilket", "hvor", "hvordan", "hvorfor", "ikke",
-                "jeg", "kan", "man", "med", "mellem", "men", "nar", "og", "om", "pa", "som", "til", "ved", "vi",
+                "af", "alle", "at", "de", "deg", "dem", "der", "det", "eller", "er", "for", "fra", "han", "har", "hun",
+                "hvad", "hvem", "hvilken", "hvilket", "hvor", "hvordan", "hvorfor", "ikke", "jeg", "kan", "med",
+                "mellem", "nar", "og", "om", "som", "til", "ved",
             ],
         }
     }
@@ -137,12 +133,12 @@ impl Evidence {
     }
 
     /// The language of a text of `words` words besides the English function words: that whose own function words are the
-    /// most, more than the English ones, and every eighth word at the least. A text said twice has the language of the text.
+    /// most, more than the English ones, and every sixth word at the least. A text said twice has the language of the text.
     pub(super) fn language(&self, words: u32) -> Option<Language> {
         let (count, language) =
             self.others.iter().zip(LANGUAGES).rev().max_by_key(|(count, _)| **count).map(|(count, of)| (*count, of))?;
         let all = u64::from(words) + u64::from(self.english);
-        (count > self.english && u64::from(count) * 8 >= all).then_some(language)
+        (count > self.english && u64::from(count) * 6 >= all).then_some(language)
     }
 }
 
