@@ -82,7 +82,7 @@ fn with_analyzer<T>(run: impl FnOnce(&mut Analyzer) -> T) -> T {
 
 /// Where terms go: the caller's sink and what is needed on the way there.
 pub(super) struct Output<'a> {
-    pub(super) sink: &'a mut dyn FnMut(&[u8], TermKind),
+    pub(super) sink: &'a mut Sink<'a>,
     pub(super) stems: &'a mut Stems,
     pub(super) light: &'a mut Light,
     /// Room for the leaves of a compound.
@@ -95,11 +95,14 @@ pub(super) struct Output<'a> {
     pub(super) foreign: Option<Foreign<'a>>,
 }
 
+/// What takes terms.
+type Sink<'a> = dyn FnMut(&[u8], TermKind) + 'a;
+
 /// The stems of another language than English.
 pub(super) struct Foreign<'a> {
     pub(super) stems: &'a mut Stems,
     /// Where they go, those that are not the English ones; if nowhere, they take the place of the English ones.
-    pub(super) beside: Option<&'a mut dyn FnMut(&[u8], TermKind)>,
+    pub(super) beside: Option<&'a mut Sink<'a>>,
 }
 
 struct Analyzer {
@@ -122,7 +125,7 @@ impl Analyzer {
         }
     }
 
-    fn run(&mut self, text: &str, sink: &mut dyn FnMut(&[u8], TermKind)) -> u32 {
+    fn run(&mut self, text: &str, sink: &mut Sink<'_>) -> u32 {
         let Self { stems, foreign, light, folding, leaves } = self;
         let evidence = Evidence::default();
         let mut out = Output { sink, stems, light, leaves, words: 0, evidence, foreign: None };
@@ -138,7 +141,7 @@ impl Analyzer {
         words
     }
 
-    fn run_query(&mut self, text: &str, sink: &mut dyn FnMut(&[u8], TermKind)) {
+    fn run_query(&mut self, text: &str, sink: &mut Sink<'_>) {
         let Self { stems, foreign, light, folding, leaves } = self;
         let (evidence, nowhere) = (Evidence::default(), &mut |_: &[u8], _| {});
         let mut told = Output { sink: nowhere, stems, light, leaves, words: 0, evidence, foreign: None };

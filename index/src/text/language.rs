@@ -163,7 +163,9 @@ mod tests {
         let told = |english: u32, words: &[&str], others: u32| {
             let mut evidence = Evidence::default();
             evidence.english(english);
-            words.iter().for_each(|word| evidence.others(languages_of(word)));
+            for word in words {
+                evidence.others(languages_of(word));
+            }
             evidence.language(others)
         };
         assert_eq!(told(0, &["der", "die", "und"], 6), Some(Language::German));
