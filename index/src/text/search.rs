@@ -1,14 +1,14 @@
 //! From a query's text to the best chunks.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use loom_storage::ChunkId;
 use tantivy::Term;
 use tantivy::postings::TermInfo;
 
-use super::analyze::{TermKind, analyze};
+use super::analyze::analyze_query;
 use super::base::Base;
 use super::cursor::Cursor;
 use super::error::Failure;
@@ -54,6 +54,8 @@ pub struct Lookup {
 #[derive(Clone)]
 struct Word {
     text: Box<[u8]>,
+    /// How much it counts, as [`analyze_query`] has it.
+    share: f32,
     /// Where each segment has it.
     found: Vec<Option<TermInfo>>,
     /// How many live chunks on disk hold it.
@@ -73,12 +75,12 @@ impl LexicalIndex {
         Ok(self.look_up_words(query_terms(query))?)
     }
 
-    fn look_up_words(&self, texts: Vec<Box<[u8]>>) -> Result<Lookup, Failure> {
+    fn look_up_words(&self, texts: Vec<(Box<[u8]>, f32)>) -> Result<Lookup, Failure> {
         let mut words = Vec::with_capacity(texts.len());
-        for text in texts {
+        for (text, share) in texts {
             let term = Term::from_field_text(self.fields.text, std::str::from_utf8(&text).expect("terms are UTF-8"));
             let found = self.base.term(&term)?;
-            words.push(Word { text, holders: self.base.holders(&found)?, found });
+            words.push(Word { text, share, holders: self.base.holders(&found)?, found });
         }
         Ok(Lookup { base: Arc::clone(&self.base), words })
     }
@@ -88,7 +90,7 @@ impl LexicalIndex {
         if Arc::ptr_eq(&lookup.base, &self.base) {
             return Ok(Cow::Borrowed(lookup));
         }
-        self.look_up_words(lookup.words.iter().map(|word| word.text.clone()).collect()).map(Cow::Owned)
+        self.look_up_words(lookup.words.iter().map(|word| (word.text.clone(), word.share)).collect()).map(Cow::Owned)
     }
 
     /// How common the words of a query are among the live chunks.
@@ -105,7 +107,7 @@ impl LexicalIndex {
 
     /// The best `k` chunks for the words of a query, best first, equals by chunk id.
     ///
-    /// A query is text: its words are those that [`analyze`](super::analyze()) finds, any of them suffices, and one
+    /// A query is text: its words are those that [`analyze_query`](super::analyze_query) finds, any of them suffices, and one
     /// without words finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
     /// versions never are. Scores depend on the live chunks of this index, or on `statistics` of several, and on nothing
     /// else, the selection included.
@@ -147,7 +149,11 @@ impl LexicalIndex {
                 // A word written since the statistics were taken is in none of them.
                 let everywhere =
                     statistics.and_then(|all| all.holders.get(&word.text)).copied().unwrap_or(0).max(holders);
-                terms.push(QueryTerm { text: &word.text, found: &word.found, weight: similarity.weight(everywhere) });
+                terms.push(QueryTerm {
+                    text: &word.text,
+                    found: &word.found,
+                    weight: word.share * similarity.weight(everywhere),
+                });
             }
         }
         terms
@@ -220,14 +226,17 @@ fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm<'_>]) -> Result<V
     Ok(posted)
 }
 
-/// The different terms of a query, in order.
-fn query_terms(query: &str) -> Vec<Box<[u8]>> {
-    let mut seen: HashSet<Box<[u8]>> = HashSet::new();
-    let mut terms = Vec::new();
-    analyze(query, |term, kind| {
-        if kind == TermKind::Word && terms.len() < QUERY_TERMS_MAX && !seen.contains(term) {
-            seen.insert(term.into());
-            terms.push(term.into());
+/// The different terms of a query, in order, and what share of its weight each counts.
+fn query_terms(query: &str) -> Vec<(Box<[u8]>, f32)> {
+    let mut places: HashMap<Box<[u8]>, usize> = HashMap::new();
+    let mut terms: Vec<(Box<[u8]>, f32)> = Vec::new();
+    analyze_query(query, |term, kind| {
+        let Some(share) = kind.query_weight() else { return };
+        if let Some(at) = places.get(term) {
+            terms[*at].1 = terms[*at].1.max(share);
+        } else if terms.len() < QUERY_TERMS_MAX {
+            places.insert(term.into(), terms.len());
+            terms.push((term.into(), share));
         }
     });
     terms
