@@ -153,6 +153,38 @@ fn scores_of_namespaces_can_be_compared() {
 }
 
 #[test]
+fn many_namespaces_answer_as_one_would() {
+    let folder = Folder::new();
+    let engine = folder.open();
+    let things = ["pump", "valve", "boat", "lamp", "stair", "`max_flow` gauge", "window"];
+    for number in 0..180 {
+        let (one, other) = (things[number % 7], things[number * number % 5]);
+        let text = format!("The {one} number {number} stands near the {other}. {}", "It is old. ".repeat(number % 4));
+        // More than a leg returns, most of them in one of the three.
+        add_to(&engine, "whole", &format!("{number:03}"), &text);
+        add_to(&engine, ["a", "b", "b", "b", "c"][number % 5], &format!("{number:03}"), &text);
+    }
+    for (query, more) in [
+        ("which valve stands near a boat", json!({})),
+        ("old lamp number 33", json!({ "search_mode": "lexical" })),
+        ("something to look through", json!({ "search_mode": "semantic" })),
+        ("max_flow of the pump", json!({ "collapse_sections": false, "top_k": 60 })),
+    ] {
+        let found = |namespaces: Value| {
+            let mut input = more.clone();
+            (input["namespace"], input["namespaces"]) =
+                (namespaces[0].clone(), json!(&namespaces.as_array().unwrap()[1..]));
+            input["namespace_scope"] = json!("this");
+            let answer = searched(&engine, query, &input);
+            let scores = hits(&answer).into_iter().map(|hit| hit["score"].as_f64().unwrap().to_bits());
+            // Texts that are alike tie, and the last of them may be others.
+            scores.collect::<Vec<_>>()
+        };
+        assert_eq!(found(json!(["a", "b", "c"])), found(json!(["whole"])), "{query}");
+    }
+}
+
+#[test]
 fn noise_moves_below_what_is_close() {
     let content = |line: &str| format!("# Discussion\n\n{line}\n");
     let fill = |engine: &Engine| {
