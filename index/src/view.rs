@@ -10,7 +10,7 @@ use crate::catalog::Filter;
 use crate::error::Error;
 use crate::projection::{Model, State};
 use crate::selection::Selection;
-use crate::text::WordStatistics;
+use crate::text::{Held, WordStatistics};
 
 /// What the legs are asked.
 #[derive(Clone, Debug)]
@@ -46,6 +46,8 @@ pub struct Candidate {
     pub names_rank: Option<u32>,
     /// Which of the names it holds, a bit for each.
     pub names: u64,
+    /// Which of them it spells as the query does.
+    pub spelled: u64,
 }
 
 impl Candidate {
@@ -58,6 +60,7 @@ impl Candidate {
             similarity: None,
             names_rank: None,
             names: 0,
+            spelled: 0,
         }
     }
 }
@@ -155,9 +158,9 @@ impl View<'_> {
         hits.vector_ms = ms(started);
         let started = Instant::now();
         let named = self.named(query, &selection, &mut hits.name_holders)?;
-        for (rank, (chunk, names)) in (1..).zip(named) {
+        for (rank, (chunk, held)) in (1..).zip(named) {
             let candidate = entry(&mut candidates, chunk);
-            (candidate.names_rank, candidate.names) = (Some(rank), names);
+            (candidate.names_rank, candidate.names, candidate.spelled) = (Some(rank), held.names, held.spelled);
         }
         hits.names_ms = ms(started);
         let started = Instant::now();
@@ -167,18 +170,19 @@ impl View<'_> {
         Ok(hits)
     }
 
-    /// The chunks that hold most of the names, most first, those of equally many by their words.
+    /// The chunks that hold most of the names, most first, those of equally many by how many are spelled alike, then by
+    /// their words.
     fn named(
         &self,
         query: &LegQuery<'_>,
         selection: &Selection,
         holders: &mut Vec<u64>,
-    ) -> Result<Vec<(ChunkId, u64)>, Error> {
+    ) -> Result<Vec<(ChunkId, Held)>, Error> {
         if query.names.is_empty() {
             return Ok(Vec::new());
         }
         let found = self.state.lexical.named(query.names, selection)?;
-        holders.extend((0..query.names.len()).map(|at| found.values().map(|names| names >> at & 1).sum::<u64>()));
+        holders.extend((0..query.names.len()).map(|at| found.values().map(|held| held.names >> at & 1).sum::<u64>()));
         let mut scores: HashMap<ChunkId, f32> = HashMap::new();
         if let Some(text) = query.text {
             let only = Selection::of(found.keys().copied());
@@ -186,9 +190,10 @@ impl View<'_> {
             scores.extend(hits.into_iter().map(|hit| (hit.chunk, hit.score)));
         }
         let score = |chunk: &ChunkId| scores.get(chunk).copied().unwrap_or(0.0);
-        let mut ranked: Vec<(ChunkId, u64)> = found.into_iter().collect();
-        ranked.sort_unstable_by(|(left, left_names), (right, right_names)| {
-            let names = right_names.count_ones().cmp(&left_names.count_ones());
+        let mut ranked: Vec<(ChunkId, Held)> = found.into_iter().collect();
+        let counts = |held: &Held| (held.names.count_ones(), held.spelled.count_ones());
+        ranked.sort_unstable_by(|(left, left_held), (right, right_held)| {
+            let names = counts(right_held).cmp(&counts(left_held));
             names.then_with(|| score(right).total_cmp(&score(left))).then(left.cmp(right))
         });
         ranked.truncate(query.depth);

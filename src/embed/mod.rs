@@ -70,7 +70,7 @@ pub struct Card {
     /// The cosine that only one in a hundred unrelated pairs of query and passage exceeds; 0 where nobody
     /// measured it.
     pub noise_floor: f32,
-    /// The share of a convex fusion, 0 to 1, that its similarities deserve.
+    /// The share of a convex fusion, 0 to 1, that its similarities deserve where they are as far apart as the words' scores.
     pub vector_share: f64,
 }
 

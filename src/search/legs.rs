@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use loom_index::fuse::Best;
+use loom_index::fuse::Scores;
 use loom_index::text::WordStatistics;
 use loom_index::{LegHits, LegQuery, Model, Projection};
 use loom_storage::{Scope, Snapshot};
@@ -145,9 +145,9 @@ fn statistics(
     Ok(all)
 }
 
-/// The best scores of all namespaces, by which each one's are measured.
-pub fn best(asked: &[Asked]) -> Best {
-    asked.iter().fold(Best::default(), |best, asked| best.with(&asked.legs.candidates))
+/// The scores of all namespaces, by which each one's are measured.
+pub fn scores(asked: &[Asked]) -> Scores {
+    asked.iter().fold(Scores::default(), |scores, asked| scores.with(&asked.legs.candidates))
 }
 
 /// How many chunks of all namespaces hold each of the names.

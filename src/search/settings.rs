@@ -9,8 +9,8 @@ use crate::error::{Code, Error};
 pub struct SearchSettings {
     /// How the legs' lists become one: `LOOM_KNOWLEDGE_FUSION`, `convex` (default) or `reciprocal_rank`.
     pub fusion: FusionKind,
-    /// The vector leg's share of a convex fusion: `LOOM_KNOWLEDGE_VECTOR_SHARE`, 0 to 1; by default what the embedding
-    /// model's card says.
+    /// The vector leg's share of a convex fusion, of scores that are equally far apart: `LOOM_KNOWLEDGE_VECTOR_SHARE`, 0 to
+    /// 1; by default what the embedding model's card says.
     pub vector_share: Option<f64>,
     /// Whether hits in noise sections move below those close to the query: `LOOM_KNOWLEDGE_NOISE_FILTER`, `on` (default)
     /// or `off`.
