@@ -9,10 +9,14 @@ use crate::contract::{
 };
 
 mod bounds;
+mod cells;
 mod ocr;
+mod pdf;
 
 pub use bounds::Bounds;
-pub use ocr::{NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText};
+pub use ocr::{
+    Languages, Launcher, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText, PathLauncher, Program, ProgramOcr, Run,
+};
 
 /// What a reader is given beside the file.
 pub struct Context<'a> {
@@ -36,7 +40,7 @@ struct Reader {
 }
 
 /// Every reader, by the format's name.
-const READERS: &[Reader] = &[];
+const READERS: &[Reader] = &[Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read }];
 
 /// What this extractor reads on this machine. It takes files of at most `max_bytes` bytes.
 pub fn capabilities(max_bytes: u64, ocr: &dyn Ocr) -> Capabilities {
