@@ -10,7 +10,9 @@ use crate::contract::{
 
 mod bounds;
 mod cells;
+mod image;
 mod ocr;
+mod parquet;
 mod pdf;
 
 pub use bounds::Bounds;
@@ -40,7 +42,11 @@ struct Reader {
 }
 
 /// Every reader, by the format's name.
-const READERS: &[Reader] = &[Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read }];
+const READERS: &[Reader] = &[
+    Reader { format: "image", options: &[], wants_ocr: true, read: image::read },
+    Reader { format: "parquet", options: &[], wants_ocr: false, read: parquet::read },
+    Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read },
+];
 
 /// What this extractor reads on this machine. It takes files of at most `max_bytes` bytes.
 pub fn capabilities(max_bytes: u64, ocr: &dyn Ocr) -> Capabilities {

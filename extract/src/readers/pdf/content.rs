@@ -1,15 +1,17 @@
 //! Carries out the drawing instructions of a page, as far as they place characters and straight lines.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use hayro_cmap::BfString;
-use hayro_font::{Font, FontCache, FontGlyph, FontQuery, UNITS_PER_EM};
+use hayro_font::{Font, FontCache, FontGlyph, FontQuery, OutlineGlyph, UNITS_PER_EM};
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction as Op;
 use hayro_syntax::object::{Array, Dict, Name, Number, Object, ObjectIdentifier, Rect, Stream};
 use hayro_syntax::page::{Page, Resources, Rotation};
 use kurbo::{Affine, Point};
+use skrifa::MetadataProvider as _;
 
 use super::page::{Drawn, FontLook, Glyph};
 use super::strokes::Path;
@@ -25,6 +27,9 @@ const FORM_DEPTH_MAX: usize = 16;
 /// The most saved states; more are those of a file that saves and never restores.
 const STATES_MAX: usize = 512;
 
+/// The most characters of a font that are remembered.
+const CHARMAP_MAX: usize = 100_000;
+
 /// What the pages of a file share.
 pub struct Fonts<'a> {
     cache: FontCache<'a>,
@@ -32,6 +37,8 @@ pub struct Fonts<'a> {
     cmaps: hayro_font::CMapResolverFn,
     /// Layers that are switched off.
     off: HashSet<ObjectIdentifier>,
+    /// The characters of embedded fonts by their glyphs, for files that do not say which character a code is.
+    charmaps: RefCell<HashMap<u128, HashMap<u32, char>>>,
 }
 
 impl<'a> Fonts<'a> {
@@ -42,7 +49,26 @@ impl<'a> Fonts<'a> {
                 FontQuery::Fallback(wanted) => wanted.pick_standard_font().get_font_data(),
             })
         });
-        Self { cache: FontCache::new(), resolve, cmaps: Arc::new(hayro_cmap::load_embedded), off: off_layers(catalog) }
+        let cmaps: hayro_font::CMapResolverFn = Arc::new(hayro_cmap::load_embedded);
+        Self { cache: FontCache::new(), resolve, cmaps, off: off_layers(catalog), charmaps: RefCell::default() }
+    }
+
+    /// The character that an embedded font itself has for a glyph.
+    fn char_of(&self, glyph: &OutlineGlyph) -> Option<BfString> {
+        let font = glyph.font_data()?;
+        let mut charmaps = self.charmaps.borrow_mut();
+        let charmap = charmaps.entry(font.cache_key).or_insert_with(|| {
+            let read = skrifa::FontRef::new((*font.data).as_ref()).ok();
+            let mappings = read.iter().flat_map(|font| font.charmap().mappings().take(CHARMAP_MAX).collect::<Vec<_>>());
+            let mut charmap = HashMap::new();
+            for (char, glyph) in mappings {
+                if let Some(char) = char::from_u32(char) {
+                    charmap.entry(glyph.to_u32()).or_insert(char);
+                }
+            }
+            charmap
+        });
+        charmap.get(&glyph.glyph_id().to_u32()).copied().map(BfString::Char)
     }
 }
 
@@ -274,6 +300,7 @@ impl<'a> Painter<'a, '_> {
                 self.drawn.fonts.len() - 1
             });
             let font = self.fonts.cache.font(&dict, &self.fonts.resolve, &self.fonts.cmaps);
+            let font = font.or_else(|| self.standard_font().map(|(font, _)| font));
             self.looks.insert(key.to_vec(), (font, u16::try_from(at).unwrap_or(0)));
         }
         self.state.text.font = self.looks.get(key).and_then(|(font, look)| Some((font.clone()?, *look)));
@@ -323,7 +350,7 @@ impl<'a> Painter<'a, '_> {
             return;
         }
         let named = match font.glyph(font.map_code(code), code) {
-            FontGlyph::Outline(glyph) => glyph.as_unicode(),
+            FontGlyph::Outline(glyph) => glyph.as_unicode().or_else(|| self.fonts.char_of(&glyph)),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
         };
         let start = self.drawn.text.len();
@@ -452,6 +479,7 @@ fn push(text: &mut String, char: char) {
         '\u{f02d}' | '\u{f02b}' | '\u{f020}'..='\u{f07e}' => {
             text.extend(char::from_u32(u32::from(char) - 0xf000));
         }
+        '\u{f080}'..='\u{f0ff}' => text.push('•'),
         '\0' => {}
         '\t' | '\n' | '\r' | '\u{a0}' | '\u{2002}'..='\u{200a}' => text.push(' '),
         '\u{fb00}' => text.push_str("ff"),
@@ -473,7 +501,7 @@ fn look(dict: &Dict<'_>) -> FontLook {
     let weight = descriptor.as_ref().and_then(|descriptor| descriptor.get::<f32>("FontWeight")).unwrap_or(400.0);
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
     FontLook {
-        bold: says(&["bold", "black", "heavy", "cmbx", "semibold", "demi"]) || weight >= 600.0 || flags & 1 << 18 != 0,
+        bold: (says(&["bold", "black", "heavy", "cmbx", "semibold", "demi", "-medi"]) && !name.ends_with("-medium")) || weight >= 600.0 || flags & 1 << 18 != 0,
         italic: says(&["italic", "oblique", "slanted", "cmti", "cmsl"]) || flags & 1 << 6 != 0,
         mono: flags & 1 != 0 && !says(&["gothic"]) || says(&["mono", "courier", "consol", "cmtt", "menlo", "typewriter"]),
     }

@@ -173,13 +173,17 @@ fn words(row: Vec<Placed<'_>>, fonts: &[FontLook]) -> Vec<Word> {
         });
         match words.last_mut() {
             Some(word) if joins => {
-                word.seen.push_str(one.text);
+                push_seen(&mut word.seen, one.text);
                 word.u.1 = word.u.1.max(one.u.1);
                 word.size = word.size.max(one.size);
                 word.artifact &= one.artifact;
             }
             _ => words.push(Word {
-                seen: one.text.to_owned(),
+                seen: {
+                    let mut seen = String::new();
+                    push_seen(&mut seen, one.text);
+                    seen
+                },
                 u: one.u,
                 v: one.v,
                 size: one.size,
@@ -196,6 +200,15 @@ fn words(row: Vec<Placed<'_>>, fonts: &[FontLook]) -> Vec<Word> {
         word.seen = word.seen.trim().to_owned();
     }
     words
+}
+
+/// Adds what one glyph stands for. Several letters from right to left are seen the other way round.
+fn push_seen(seen: &mut String, text: &str) {
+    if text.chars().nth(1).is_some() && text.chars().all(bidi::is_rtl) {
+        seen.extend(text.chars().rev());
+    } else {
+        seen.push_str(text);
+    }
 }
 
 /// How far the characters within words stand apart, as a share of the em: more than nothing where a line is spaced out.
@@ -257,10 +270,16 @@ fn attach_raised(rows: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
                     row.insert(at, Word { v, size, ..word });
                 }
             }
-            None => {
-                let at = kept.partition_point(|row| row[0].v < word.v);
-                kept.insert(at, vec![word]);
-            }
+            None => match in_front(&mut kept[first..], &word) {
+                Some((row, at)) => {
+                    let (v, size) = (row[at].v, row[at].size);
+                    row.insert(at, Word { v, size, ..word });
+                }
+                None => {
+                    let at = kept.partition_point(|row| row[0].v < word.v);
+                    kept.insert(at, vec![word]);
+                }
+            },
         }
     }
     // Those that found nothing may share a baseline among themselves.
@@ -275,6 +294,16 @@ fn attach_raised(rows: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
         }
     }
     merged
+}
+
+/// Where a raised word stands in front of a larger one, as the numbers of footnotes do.
+fn in_front<'a>(rows: &'a mut [Vec<Word>], word: &Word) -> Option<(&'a mut Vec<Word>, usize)> {
+    rows.iter_mut().take_while(|row| row[0].v < word.v + 40.0).find_map(|row| {
+        let at = row.partition_point(|other| other.u.0 < word.u.0);
+        let after = row.get(at)?;
+        let raised = after.size > word.size * 1.2 && after.v > word.v && after.v - word.v < after.size * 0.7;
+        (raised && (-0.1..0.8).contains(&((after.u.0 - word.u.1) / after.size))).then_some((row, at))
+    })
 }
 
 /// A turn between the page and a frame.

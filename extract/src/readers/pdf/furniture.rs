@@ -19,28 +19,39 @@ pub fn repeated(lines: &[&Line], pages: u32) -> HashSet<usize> {
     for (at, line) in lines.iter().enumerate() {
         by_page.entry(line.page).or_default().push(at);
     }
-    let mut places: HashMap<(String, bool), Vec<(u32, usize)>> = HashMap::new();
-    for (page, on_page) in &mut by_page {
+    let mut ends: Vec<Vec<usize>> = Vec::new();
+    for on_page in by_page.values_mut() {
         on_page.sort_by(|a, b| lines[*a].height.total_cmp(&lines[*b].height));
-        let top = on_page.iter().take(LINES).filter(|at| lines[**at].height < MARGIN).map(|at| (*at, true));
-        let bottom = on_page.iter().rev().take(LINES).filter(|at| lines[**at].height > 1.0 - MARGIN).map(|at| (*at, false));
-        for (at, is_top) in top.chain(bottom) {
-            if lines[at].artifact {
-                dropped.insert(at);
+        let top = on_page.iter().copied().filter(|at| lines[*at].height < MARGIN);
+        let bottom = on_page.iter().rev().copied().filter(|at| lines[*at].height > 1.0 - MARGIN);
+        ends.push(top.take(LINES).collect());
+        ends.push(bottom.take(LINES).collect());
+    }
+    let patterns: HashMap<usize, String> = ends.iter().flatten().map(|at| (*at, pattern(&lines[*at].text))).collect();
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, pattern) in &patterns {
+        places.entry(pattern).or_default().push(*at);
+    }
+    let enough = 2.max(pages as usize * 3 / 10).min(12);
+    for end in &ends {
+        // From the edge of the page to the first line that is its own.
+        for at in end {
+            let line = lines[*at];
+            let number = patterns[at].trim_matches(|char: char| !char.is_alphanumeric() && char != '#') == "#";
+            let alike = |other: &&usize| number || (lines[**other].height - line.height).abs() < 0.012;
+            let on: HashSet<u32> = places[patterns[at].as_str()].iter().filter(alike).map(|other| lines[*other].page).collect();
+            if on.len() < if number { 2 } else { enough } && !line.artifact {
+                break;
             }
-            places.entry((pattern(&lines[at].text), is_top)).or_default().push((*page, at));
+            dropped.insert(*at);
         }
     }
-    for ((pattern, _), found) in places {
-        let on: HashSet<u32> = found.iter().map(|(page, _)| *page).collect();
-        let number = pattern.trim_matches(|char: char| !char.is_alphanumeric() && char != '#') == "#";
-        let enough = if number { 2 } else { 2.max(pages as usize * 3 / 10).min(12) };
-        let alike = |(_, at): &(u32, usize)| {
-            let height = lines[*at].height;
-            found.iter().filter(|(_, other)| (lines[*other].height - height).abs() < 0.02).count() >= enough.min(found.len())
-        };
-        if on.len() >= enough {
-            dropped.extend(found.iter().filter(|one| number || alike(one)).map(|(_, at)| *at));
+    // A page that says little else keeps its words.
+    for on_page in by_page.values() {
+        let chars = |at: &usize| lines[*at].text.len();
+        let gone: usize = on_page.iter().filter(|at| dropped.contains(at)).map(chars).sum();
+        if gone * 2 > on_page.iter().map(chars).sum::<usize>() {
+            on_page.iter().for_each(|at| _ = dropped.remove(at));
         }
     }
     dropped

@@ -12,7 +12,7 @@ use crate::contract::BoundingBox;
 #[derive(Debug)]
 pub enum Piece {
     Line(Line),
-    Table { draft: Box<Draft>, page: u32, bbox: BoundingBox, height: f32 },
+    Table { draft: Box<Draft>, page: u32, bbox: BoundingBox },
     /// A paragraph that was read off a picture of the page.
     Read { text: String, page: u32, bbox: BoundingBox },
 }
@@ -50,10 +50,7 @@ fn of_frame(frame: Frame, page: u32, height: f32, regions: &mut u32) -> Vec<Piec
         for part in tables::unruled(region) {
             out.push(match part {
                 Part::Words(words) => Piece::Line(line(&words, page, *regions, height, turn)),
-                Part::Table(draft) => {
-                    let bbox = turn.page_box(draft.u, draft.v);
-                    Piece::Table { height: bbox.0[1] / height, draft, page, bbox }
-                }
+                Part::Table(draft) => Piece::Table { bbox: turn.page_box(draft.u, draft.v), draft, page },
             });
         }
     }

@@ -29,8 +29,6 @@ pub struct Text {
     /// Where its last line's words go on: in the next column or on the next page, if it was cut there.
     region: u32,
     ends_open: bool,
-    /// How far to the right it starts.
-    pub u: f32,
 }
 
 /// What a run of lines is by its shape.
@@ -63,7 +61,7 @@ pub fn passages(pieces: Vec<Piece>, vocabulary: &HashSet<String>, mono_is_code: 
                 }
                 open.push(line);
             }
-            Piece::Table { draft, page, bbox, .. } => {
+            Piece::Table { draft, page, bbox } => {
                 close(&mut open, vocabulary, mono_is_code, &mut out);
                 out.push(Passage::Table { draft, page, bbox });
             }
@@ -71,7 +69,7 @@ pub fn passages(pieces: Vec<Piece>, vocabulary: &HashSet<String>, mono_is_code: 
                 close(&mut open, vocabulary, mono_is_code, &mut out);
                 let (size, look) = (0.0, FontLook::default());
                 let kind = TextKind::Paragraph;
-                let text = Text { text, kind, size, look, lines: 1, pages: (page, page), bbox, region: 0, ends_open: false, u: 0.0 };
+                let text = Text { text, kind, size, look, lines: 1, pages: (page, page), bbox, region: 0, ends_open: false };
                 out.push(Passage::Text(text));
             }
         }
@@ -139,10 +137,10 @@ fn starts(last: &Line, line: &Line, open: &[Line], shape: Shape, mono_is_code: b
     if indented > em * 0.8 && !hanging && open.len() == 1 && last.u.0 - shape.left < em * 0.3 && ends_sentence(&last.text) {
         return true;
     }
-    if hanging && open.len() > 1 && indented < -em * 0.8 {
+    if hanging && open.len() > 1 && indented < -em * 0.8 && shape.right - last.u.1 > em * 3.0 {
         return true;
     }
-    if hanging && open.len() == 1 && indented < -em * 0.4 {
+    if hanging && open.len() == 1 && indented < -em * 0.4 && shape.right - last.u.1 > em * 6.0 {
         return true;
     }
     // The next word would have had room: the line was ended on purpose. Lines that are centred are short anyway.
@@ -181,7 +179,6 @@ fn close(open: &mut Vec<Line>, vocabulary: &HashSet<String>, mono_is_code: bool,
         bbox: lines.iter().map(|line| line.bbox).reduce(BoundingBox::around).unwrap_or(first.bbox),
         region: last.region,
         ends_open: !ends_sentence(&text),
-        u: first.u.0,
         text,
     };
     if let Some(Passage::Text(before)) = out.last_mut()

@@ -158,6 +158,12 @@ impl Draft {
         }
     }
 
+    fn is_rtl(&self) -> bool {
+        let words = self.rows.iter().flatten().filter(|cell| cell.chars().any(char::is_alphabetic));
+        let (rtl, all) = words.fold((0, 0), |(rtl, all), cell| (rtl + usize::from(bidi::is_mostly_rtl(cell)), all + 1));
+        rtl * 2 > all
+    }
+
     /// How many of the first rows name the columns.
     fn header_rows(&self) -> usize {
         let numbers = |row: &[String]| row.iter().filter(|cell| cells::looks_like_number(cell)).count();
@@ -182,8 +188,17 @@ impl Draft {
         count
     }
 
-    /// The table with its cells typed.
+    /// The table with its cells typed. One whose words run from right to left begins at the right.
     pub fn table(mut self) -> Table {
+        if self.is_rtl() {
+            let last = self.rows.first().map_or(0, Vec::len).saturating_sub(1);
+            for span in &mut self.spans {
+                let text = std::mem::take(&mut self.rows[span.0][span.1]);
+                self.rows[span.0][span.2] = text;
+                *span = (span.0, last - span.2, last - span.1);
+            }
+            self.rows.iter_mut().for_each(|row| row.reverse());
+        }
         let header = self.header_rows();
         let width = self.rows.first().map_or(0, Vec::len);
         let mut names = vec![String::new(); width];
@@ -252,27 +267,59 @@ fn line(row: Vec<Part>) -> Vec<Part> {
     out
 }
 
-/// One past the last row of those that may be a table from `start` on: rows of several parts, with single ones among them.
+/// One past the last row of those that may be a table from `start` on: rows of several parts that are parted at the same
+/// places, with single ones among them.
 fn run(rows: &[Vec<Part>], start: usize) -> usize {
     let several = |row: &[Part]| row.len() >= 2 && row.iter().all(|part| matches!(part, Part::Words(_)));
     let mut end = start;
     let mut at = start;
+    let mut strips: Vec<(f32, f32)> = Vec::new();
+    let mut full = 0;
     while at < rows.len() && at - start < 2000 {
-        let near = at == start || {
-            let size = rows[at].iter().chain(&rows[at - 1]).map(part_size).fold(0.0, f32::max);
-            rows[at][0].v() - rows[at - 1][0].v() < size * 3.2
-        };
-        if !near {
+        let size = rows[at].iter().chain(&rows[at.saturating_sub(1).max(start)]).map(part_size).fold(0.0, f32::max);
+        if at > start && rows[at][0].v() - rows[at - 1][0].v() > size * 3.2 {
             break;
         }
         if several(&rows[at]) {
+            let next = narrowed(&strips, &rows[at], size * 0.45, full == 0);
+            // Of a header over all columns some rows below have fewer; a table that goes on keeps what it has.
+            let kept = next.len() * 3 >= strips.len() * 2;
+            if full > 0 && (next.is_empty() || (full > 1 && !kept)) {
+                break;
+            }
+            strips = next;
+            full += 1;
             end = at + 1;
-        } else if at == start || at + 1 - end > 2 || !matches!(rows[at].as_slice(), [Part::Words(words)] if words.len() < 8) {
+        } else if at == start || at + 1 - end > 2 || !is_continuation(&rows[at], &rows[at - 1]) {
             break;
         }
         at += 1;
     }
     end
+}
+
+/// Whether a row of one part belongs to the table above it, as the second line of a cell does, and not a heading.
+fn is_continuation(row: &[Part], above: &[Part]) -> bool {
+    let [Part::Words(words)] = row else { return false };
+    let bold = |part: &Part| matches!(part, Part::Words(words) if words.iter().all(|word| word.look.bold));
+    words.len() < 8 && (!row.iter().all(bold) || above.iter().all(bold)) && part_size(&row[0]) <= part_size(&above[0]) * 1.08
+}
+
+/// The strips between the parts of a row, as far as they are empty in the rows above too.
+fn narrowed(strips: &[(f32, f32)], row: &[Part], narrowest: f32, first: bool) -> Vec<(f32, f32)> {
+    let between: Vec<(f32, f32)> = row.windows(2).map(|pair| (pair[0].u().1, pair[1].u().0)).collect();
+    if first {
+        return between.into_iter().filter(|strip| strip.1 - strip.0 >= narrowest).collect();
+    }
+    let ends = [(f32::MIN, row[0].u().0), (row[row.len() - 1].u().1, f32::MAX)];
+    let free: Vec<(f32, f32)> = between.into_iter().chain(ends).collect();
+    strips
+        .iter()
+        .filter_map(|strip| {
+            let meets = free.iter().map(|free| (strip.0.max(free.0), strip.1.min(free.1)));
+            meets.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0))).filter(|strip| strip.1 - strip.0 >= narrowest)
+        })
+        .collect()
 }
 
 fn part_size(part: &Part) -> f32 {
