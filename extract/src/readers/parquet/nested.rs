@@ -13,16 +13,19 @@ pub fn cells(schema: &Type, leaves: &mut [Leaf], rows: usize) -> Result<Vec<Cell
     let mut cursors: Vec<Cursor<'_>> = leaves.iter_mut().map(|leaf| Cursor { leaf, at: 0 }).collect();
     let mut out = Vec::with_capacity(rows);
     for _ in 0..rows {
+        // Each leaf must be at the start of a row.
+        if cursors.iter().any(|cursor| cursor.repetition() != Some(0)) {
+            return Err(broken());
+        }
         let json = field(schema, 0, 0, &mut cursors)?;
         out.push(match json {
             Json::Null => Cell::Empty,
             Json::String(text) => Cell::Text(text),
             json => Cell::Text(json.to_string()),
         });
-        // Each leaf must be at the start of a row again.
-        if cursors.iter().any(|cursor| cursor.repetition().is_some_and(|level| level != 0)) {
-            return Err(broken());
-        }
+    }
+    if cursors.iter().any(|cursor| !cursor.leaf.repetitions.is_empty() && cursor.repetition().is_some()) {
+        return Err(broken());
     }
     Ok(out)
 }

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use hayro_cmap::BfString;
+use hayro_cmap::{BfString, CMap, CMapName};
 use hayro_font::{Font, FontCache, FontGlyph, FontQuery, OutlineGlyph, UNITS_PER_EM};
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction as Op;
@@ -62,8 +63,10 @@ impl<'a> Fonts<'a> {
             let mappings = read.iter().flat_map(|font| font.charmap().mappings().take(CHARMAP_MAX).collect::<Vec<_>>());
             let mut charmap = HashMap::new();
             for (char, glyph) in mappings {
-                if let Some(char) = char::from_u32(char) {
-                    charmap.entry(glyph.to_u32()).or_insert(char);
+                // Of the letters that share an Arabic shape, the shape's own character tells which is meant.
+                let shape = (0xfe70..=0xfefc).contains(&char);
+                if let Some(char) = char::from_u32(char).filter(|_| shape || !charmap.contains_key(&glyph.to_u32())) {
+                    charmap.insert(glyph.to_u32(), char);
                 }
             }
             charmap
@@ -80,6 +83,24 @@ fn off_layers(catalog: Option<&Dict<'_>>) -> HashSet<ObjectIdentifier> {
     off.iter().flat_map(|off| off.raw_iter()).filter_map(|layer| layer.as_obj_ref()).map(Into::into).collect()
 }
 
+/// A font, how it looks, and what else says which characters its codes are.
+#[derive(Clone)]
+struct Chosen<'a> {
+    font: Font<'a>,
+    look: u16,
+    names: Names,
+}
+
+#[derive(Clone)]
+enum Names {
+    /// The font's own tables.
+    Font,
+    /// The codes are the characters.
+    Codes,
+    /// The codes number the characters of a collection.
+    Collection(Rc<CMap>),
+}
+
 #[derive(Clone)]
 struct Text<'a> {
     char_space: f64,
@@ -87,7 +108,7 @@ struct Text<'a> {
     /// 1 is not stretched.
     stretch: f64,
     leading: f64,
-    font: Option<(Font<'a>, u16)>,
+    font: Option<Chosen<'a>>,
     size: f64,
     rise: f64,
     invisible: bool,
@@ -111,7 +132,7 @@ struct Painter<'a, 'f> {
     fonts: &'f Fonts<'a>,
     bounds: &'f Bounds,
     drawn: Drawn,
-    looks: HashMap<Vec<u8>, (Option<Font<'a>>, u16)>,
+    chosen: HashMap<Vec<u8>, Option<Chosen<'a>>>,
     instructions: usize,
     states: Vec<State<'a>>,
     state: State<'a>,
@@ -141,7 +162,7 @@ pub fn draw<'a>(page: &Page<'a>, fonts: &Fonts<'a>, bounds: &Bounds) -> Result<D
         fonts,
         bounds,
         drawn: Drawn { width, height, ..Drawn::default() },
-        looks: HashMap::new(),
+        chosen: HashMap::new(),
         instructions: 0,
         states: Vec::new(),
         state: State { to_page: shown(page), text },
@@ -281,7 +302,7 @@ impl<'a> Painter<'a, '_> {
     fn adjust(&mut self, by: f64) {
         let text = &self.state.text;
         let by = -by / f64::from(UNITS_PER_EM) * text.size;
-        let horizontal = text.font.as_ref().is_none_or(|(font, _)| font.is_horizontal());
+        let horizontal = text.font.as_ref().is_none_or(|chosen| chosen.font.is_horizontal());
         let by = if horizontal { (by * text.stretch, 0.0) } else { (0.0, by) };
         self.matrix *= Affine::translate(by);
     }
@@ -293,25 +314,27 @@ impl<'a> Painter<'a, '_> {
             return;
         };
         let key = dict.data();
-        if !self.looks.contains_key(key) {
+        if !self.chosen.contains_key(key) {
             let look = look(&dict);
             let at = self.drawn.fonts.iter().position(|other| *other == look).unwrap_or_else(|| {
                 self.drawn.fonts.push(look);
                 self.drawn.fonts.len() - 1
             });
             let font = self.fonts.cache.font(&dict, &self.fonts.resolve, &self.fonts.cmaps);
-            let font = font.or_else(|| self.standard_font().map(|(font, _)| font));
-            self.looks.insert(key.to_vec(), (font, u16::try_from(at).unwrap_or(0)));
+            let look = u16::try_from(at).unwrap_or(0);
+            let names = if font.is_some() { names(&dict) } else { Names::Font };
+            let font = font.or_else(|| self.standard_font().map(|chosen| chosen.font));
+            self.chosen.insert(key.to_vec(), font.map(|font| Chosen { font, look, names }));
         }
-        self.state.text.font = self.looks.get(key).and_then(|(font, look)| Some((font.clone()?, *look)));
+        self.state.text.font = self.chosen.get(key).cloned().flatten();
     }
 
-    fn standard_font(&mut self) -> Option<(Font<'a>, u16)> {
+    fn standard_font(&mut self) -> Option<Chosen<'a>> {
         if self.drawn.fonts.is_empty() {
             self.drawn.fonts.push(FontLook::default());
         }
         let font = self.fonts.cache.standard_font(hayro_font::StandardFont::Helvetica, &self.fonts.resolve)?;
-        Some((font, 0))
+        Some(Chosen { font, look: 0, names: Names::Font })
     }
 
     fn show(&mut self, bytes: &[u8]) {
@@ -319,7 +342,8 @@ impl<'a> Painter<'a, '_> {
             self.state.text.font = self.standard_font();
         }
         let text = self.state.text.clone();
-        let Some((font, look)) = &text.font else { return };
+        let Some(chosen) = &text.font else { return };
+        let font = &chosen.font;
         let hidden_by_layer = self.marks.iter().any(|mark| mark.hides);
         let mut at = 0;
         while at < bytes.len() && self.drawn.glyphs.len() <= GLYPHS_MAX {
@@ -332,13 +356,13 @@ impl<'a> Painter<'a, '_> {
             let step =
                 if horizontal { ((advance.x + space) * text.stretch, 0.0) } else { (0.0, advance.y + space) };
             if !hidden_by_layer {
-                self.place(font, *look, code, drawn);
+                self.place(chosen, code, drawn);
             }
             self.matrix *= Affine::translate(step);
         }
     }
 
-    fn place(&mut self, font: &Font<'a>, look: u16, code: u32, advance: (f64, f64)) {
+    fn place(&mut self, chosen: &Chosen<'a>, code: u32, advance: (f64, f64)) {
         let to_page = self.state.to_page * self.matrix;
         let rise = self.state.text.rise;
         let origin = to_page * Point::new(0.0, rise);
@@ -349,10 +373,7 @@ impl<'a> Painter<'a, '_> {
         if outside(origin.x, self.drawn.width) || outside(origin.y, self.drawn.height) || !end.is_finite() {
             return;
         }
-        let named = match font.glyph(font.map_code(code), code) {
-            FontGlyph::Outline(glyph) => glyph.as_unicode().or_else(|| self.fonts.char_of(&glyph)),
-            FontGlyph::Type3(glyph) => glyph.as_unicode(),
-        };
+        let named = self.name(chosen, code);
         let start = self.drawn.text.len();
         match &named {
             Some(BfString::Char(char)) => push(&mut self.drawn.text, *char),
@@ -366,10 +387,23 @@ impl<'a> Painter<'a, '_> {
             origin: (origin.x as f32, origin.y as f32),
             advance: ((end.x - origin.x) as f32, (end.y - origin.y) as f32),
             size: size as f32,
-            font: look,
+            font: chosen.look,
             hidden: self.state.text.invisible,
             artifact: self.marks.iter().any(|mark| mark.artifact),
         });
+    }
+
+    /// The characters that a code stands for.
+    fn name(&self, chosen: &Chosen<'a>, code: u32) -> Option<BfString> {
+        let named = match &chosen.names {
+            Names::Font => None,
+            Names::Codes => char::from_u32(code).map(BfString::Char),
+            Names::Collection(collection) => collection.lookup_bf_string(code),
+        };
+        named.or_else(|| match chosen.font.glyph(chosen.font.map_code(code), code) {
+            FontGlyph::Outline(glyph) => glyph.as_unicode().or_else(|| self.fonts.char_of(&glyph)),
+            FontGlyph::Type3(glyph) => glyph.as_unicode(),
+        })
     }
 
     fn mark(&mut self, tag: &Name<'_>, properties: Option<&Object<'_>>, resources: &Resources<'a>) {
@@ -490,6 +524,25 @@ fn push(text: &mut String, char: char) {
         '\u{fb05}' | '\u{fb06}' => text.push_str("st"),
         _ => text.push(char),
     }
+}
+
+/// What says which characters the codes of a font are, where its own tables do not.
+fn names(dict: &Dict<'_>) -> Names {
+    if dict.get::<Name<'_>>("ToUnicode").is_some_and(|name| name.as_ref().starts_with(b"Identity")) {
+        return Names::Codes;
+    }
+    let identity = dict.get::<Name<'_>>("Encoding").is_some_and(|name| name.as_ref().starts_with(b"Identity"));
+    if dict.contains_key("ToUnicode") || !identity {
+        return Names::Font;
+    }
+    let descendant = dict.get::<Array<'_>>("DescendantFonts").and_then(|fonts| fonts.iter::<Dict<'_>>().next());
+    let system = descendant.and_then(|font| font.get::<Dict<'_>>("CIDSystemInfo"));
+    let ordering = system.and_then(|system| system.get::<hayro_syntax::object::String<'_>>("Ordering"));
+    let Some(ordering) = ordering else { return Names::Font };
+    let name = [b"Adobe-", ordering.as_bytes(), b"-UCS2"].concat();
+    let data = hayro_cmap::load_embedded(CMapName::from_bytes(&name));
+    let parsed = data.and_then(|data| CMap::parse(data, hayro_cmap::load_embedded));
+    parsed.map_or(Names::Font, |collection| Names::Collection(Rc::new(collection)))
 }
 
 fn look(dict: &Dict<'_>) -> FontLook {

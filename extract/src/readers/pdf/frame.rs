@@ -95,23 +95,40 @@ struct Placed<'a> {
 fn frame(drawn: &Drawn, angle: u16, glyphs: &[&Glyph]) -> Frame {
     let turn = Turn::by(angle);
     let mut placed: Vec<Placed<'_>> = Vec::with_capacity(glyphs.len());
+    let mut marks: Vec<(usize, &str, (f32, f32))> = Vec::new();
     for glyph in glyphs {
         let text = drawn.text_of(glyph);
         let (u, v) = turn.into_frame(glyph.origin);
         let end = turn.into_frame((glyph.origin.0 + glyph.advance.0, glyph.origin.1 + glyph.advance.1)).0;
-        if text.chars().all(is_combining_mark)
-            && let Some(base) = placed.last_mut().filter(|base| (base.v - v).abs() < base.size)
-        {
-            base.marks.push_str(text);
+        if text.chars().all(is_combining_mark) {
+            marks.push((placed.len(), text, (u, v)));
             continue;
         }
         let (u, size) = ((u.min(end), u.max(end)), glyph.size.max(0.1));
         placed.push(Placed { text, marks: String::new(), u, v, size, font: glyph.font, artifact: glyph.artifact });
     }
+    for (at, mark, place) in marks {
+        attach_mark(&mut placed, at, mark, place);
+    }
     drop_doubles(&mut placed);
     let rows = rows(placed).into_iter().map(|row| words(row, &drawn.fonts)).filter(|row| !row.is_empty()).collect();
     let rulings = drawn.rulings.iter().filter_map(|ruling| turn.ruling(*ruling)).collect();
     Frame { angle, rows: attach_raised(rows), rulings }
+}
+
+/// Gives a mark to the character that it stands over, one of those drawn just before and after it.
+fn attach_mark(placed: &mut [Placed<'_>], at: usize, mark: &str, (u, v): (f32, f32)) {
+    let near = at.saturating_sub(3)..placed.len().min(at + 3);
+    let over = |base: &Placed<'_>| (base.v - v).abs() < base.size && !base.text.trim().is_empty();
+    let distance = |base: &Placed<'_>| (base.u.0 - u).max(u - base.u.1).max(0.0);
+    // Of two that touch there, a mark that was drawn after one of them belongs to that.
+    let nearest = near.filter(|index| over(&placed[*index])).min_by(|a, b| {
+        let after = |index: usize| usize::from(index >= at);
+        distance(&placed[*a]).total_cmp(&distance(&placed[*b])).then(after(*a).cmp(&after(*b))).then(b.cmp(a))
+    });
+    if let Some(index) = nearest {
+        placed[index].marks.push_str(mark);
+    }
 }
 
 /// Drops characters that were drawn a second time a hair's breadth away.
