@@ -5,6 +5,7 @@ mod kinds;
 mod nested;
 #[cfg(test)]
 mod tests;
+mod thrift;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -43,9 +44,8 @@ fn corrupt(message: &str) -> Refusal {
 }
 
 /// What the parser says of damage may quote the file: only the kind of failure is passed on.
-fn damaged(error: &ParquetError) -> Refusal {
-    let encrypted = error.to_string().to_ascii_lowercase().contains("crypt");
-    corrupt(if encrypted { ENCRYPTED } else { "the file is damaged: its parser cannot read it" })
+fn damaged(_: &ParquetError) -> Refusal {
+    corrupt("the file is damaged: its parser cannot read it")
 }
 
 const ENCRYPTED: &str = "the file is encrypted, in whole or in part: save it without encryption";
@@ -67,6 +67,9 @@ fn check_ends(bytes: &[u8]) -> Result<(), Refusal> {
 }
 
 fn read_file(bytes: &[u8], bounds: &Bounds) -> Result<Artifact, Refusal> {
+    if thrift::is_encrypted(bytes) {
+        return Err(corrupt(ENCRYPTED));
+    }
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|error| damaged(&error))?;
     let metadata = file.metadata();
     let schema = metadata.file_metadata().schema_descr();
@@ -81,6 +84,7 @@ fn read_file(bytes: &[u8], bounds: &Bounds) -> Result<Artifact, Refusal> {
     let total: u64 = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum();
     let names = roots.iter().map(|root| Column { name: root.name().to_owned(), ..Column::default() });
     let mut taken = Taken {
+        bytes,
         table: Table { columns: names.collect(), total_rows: total, numbered: true, ..Table::default() },
         cells: 0,
         text_bytes: 0,
@@ -97,14 +101,15 @@ fn read_file(bytes: &[u8], bounds: &Bounds) -> Result<Artifact, Refusal> {
 }
 
 /// What was read so far.
-struct Taken {
+struct Taken<'a> {
+    bytes: &'a [u8],
     table: Table,
     cells: usize,
     text_bytes: usize,
     unpacked: u64,
 }
 
-impl Taken {
+impl Taken<'_> {
     /// Reads a row group; whether no more may be read.
     fn group(
         &mut self,
@@ -152,7 +157,11 @@ impl Taken {
     fn leave_out_large(&mut self, group: &RowGroupMetaData, roots: &mut [Root<'_>], bounds: &Bounds) -> Result<(), Refusal> {
         let size = |leaf: usize| {
             let column = (leaf < group.num_columns()).then(|| group.column(leaf));
-            column.map_or(0, |column| u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX))
+            // Both the footer and the pages say so, and either may lie.
+            column.map_or(0, |column| {
+                let said = u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX);
+                thrift::unpacked(self.bytes, column).map_or(said, |walked| walked.max(said))
+            })
         };
         for root in roots.iter_mut() {
             let unpacked = root.leaves().map(size).fold(0, u64::saturating_add);

@@ -215,7 +215,7 @@ impl<'a> Painter<'a, '_> {
     fn carry_out(&mut self, stream: &[u8], resources: &Resources<'a>, depth: usize) -> Result<(), Refusal> {
         let (states, marks) = (self.states.len(), self.marks.len());
         let mut instructions = TypedIter::new(stream);
-        while let Some(op) = instructions.next() {
+        while let Some(op) = instructions.next() { if std::env::var_os("DBG").is_some() { eprintln!("{depth} {op:?}"); }
             self.instructions += 1;
             if self.instructions.is_multiple_of(4096) {
                 self.bounds.check_time()?;

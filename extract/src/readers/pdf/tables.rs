@@ -166,12 +166,13 @@ impl Draft {
 
     /// How many of the first rows name the columns.
     fn header_rows(&self) -> usize {
-        let numbers = |row: &[String]| row.iter().filter(|cell| cells::looks_like_number(cell)).count();
+        // Years name columns as often as they fill them.
+        let is_number = |cell: &&String| cells::looks_like_number(cell) && !cells::looks_like_year(cell);
+        let numbers = |row: &[String]| row.iter().filter(is_number).count();
         let filled = |row: &[String]| row.iter().filter(|cell| !cell.is_empty()).count();
         let body_numbers: usize = self.rows.iter().skip(1).map(|row| numbers(row)).sum();
         let Some(first) = self.rows.first() else { return 0 };
-        let years = first.iter().filter(|cell| cells::looks_like_year(cell)).count();
-        let named = numbers(first) - years.min(numbers(first));
+        let named = numbers(first);
         if self.rows.len() < 2 || filled(first) == 0 || named * 3 > filled(first) || (named > 0 && !self.bold[0]) {
             return 0;
         }
