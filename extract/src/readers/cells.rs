@@ -20,10 +20,12 @@ enum Commas {
 /// Types the text cells of a table and then its columns.
 pub fn type_columns(table: &mut Table) {
     for at in 0..table.columns.len() {
-        let texts = || table.rows.iter().filter_map(|row| match row.1.get(at) {
-            Some(Cell::Text(text)) => Some(text.trim()),
-            _ => None,
-        });
+        let texts = || {
+            table.rows.iter().filter_map(|row| match row.1.get(at) {
+                Some(Cell::Text(text)) => Some(text.trim()),
+                _ => None,
+            })
+        };
         let commas = commas(texts());
         for row in &mut table.rows {
             if let Some(cell) = row.1.get_mut(at)
@@ -79,10 +81,9 @@ fn value(text: &str, commas: Commas) -> Option<Value> {
         return Some(Value::Bool(text.eq_ignore_ascii_case("true")));
     }
     let number = match commas {
-        Commas::None => None,
         Commas::Thousands if text.contains(',') => grouped(text, ',', '.'),
         Commas::Decimal if text.contains(',') || text.contains('.') => grouped(text, '.', ','),
-        Commas::Thousands | Commas::Decimal => None,
+        Commas::None | Commas::Thousands | Commas::Decimal => None,
     };
     if let Some(digits) = number.filter(|digits| is_number(digits)) {
         return Some(Value::Number(digits));
@@ -132,7 +133,8 @@ fn date(text: &str) -> Option<Value> {
     let parts: Vec<&str> = time.trim_end_matches('Z').split(':').collect();
     let [hour, minute, second] = parts.as_slice() else { return None };
     let (second, fraction) = second.split_once('.').unwrap_or((second, "0"));
-    let well = [(hour, 23), (minute, 59), (&second, 60)].iter().all(|(part, most)| part.len() == 2 && digits(part, 0..=*most));
+    let well =
+        [(hour, 23), (minute, 59), (&second, 60)].iter().all(|(part, most)| part.len() == 2 && digits(part, 0..=*most));
     (well && digits(fraction, 0..=999_999_999)).then(|| Value::Datetime(format!("{day}T{time}")))
 }
 
@@ -151,7 +153,9 @@ pub fn looks_like_number(text: &str) -> bool {
 
 /// Whether a cell is a year, as headers have.
 pub fn looks_like_year(text: &str) -> bool {
-    text.len() == 4 && (text.starts_with("19") || text.starts_with("20")) && text.bytes().all(|byte| byte.is_ascii_digit())
+    text.len() == 4
+        && (text.starts_with("19") || text.starts_with("20"))
+        && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -181,7 +185,7 @@ mod tests {
                 .iter()
                 .filter_map(|row| match &row.1[0] {
                     Cell::Typed { value: Value::Number(digits), .. } => Some(digits.as_str()),
-                    _ => None,
+                    Cell::Empty | Cell::Text(_) | Cell::Typed { .. } => None,
                 })
                 .collect();
             assert_eq!(found, numbers, "{texts:?}");

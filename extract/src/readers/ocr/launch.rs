@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::programs::{Launcher, Program, Run};
 use super::OcrFailure;
+use super::programs::{Launcher, Program, Run};
 
 /// Starts programs as they are on `PATH`, each in a process group of its own that is killed when its time is over.
 #[derive(Debug, Default)]

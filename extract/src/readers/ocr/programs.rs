@@ -69,7 +69,13 @@ impl<'a> Run<'a> {
         let number = page.to_string();
         let dots = DOTS_PER_INCH.to_string();
         let arguments = ["-r", &dots, "-gray", "-f", &number, "-l", &number, "-"].map(str::to_owned).to_vec();
-        Self { program: Program::Pdftoppm, arguments, environment: &[], input: pdf, output_bytes_max: PICTURE_BYTES_MAX }
+        Self {
+            program: Program::Pdftoppm,
+            arguments,
+            environment: &[],
+            input: pdf,
+            output_bytes_max: PICTURE_BYTES_MAX,
+        }
     }
 
     /// Reads the words of a picture.
@@ -77,8 +83,9 @@ impl<'a> Run<'a> {
         // Without the data for it, the picture's direction is taken to be right.
         let mode = if languages.directions { "1" } else { "3" };
         let dots = DOTS_PER_INCH.to_string();
-        let arguments =
-            ["stdin", "stdout", "-l", &languages.names.join("+"), "--psm", mode, "--dpi", &dots, "tsv"].map(str::to_owned).to_vec();
+        let arguments = ["stdin", "stdout", "-l", &languages.names.join("+"), "--psm", mode, "--dpi", &dots, "tsv"]
+            .map(str::to_owned)
+            .to_vec();
         // A page is too little work to share among threads.
         let environment = &[("OMP_THREAD_LIMIT", "1")];
         Self { program: Program::Tesseract, arguments, environment, input: picture, output_bytes_max: WORDS_BYTES_MAX }
@@ -119,7 +126,9 @@ impl Languages {
     /// # Errors
     /// [`OcrFailure::Failed`] when none is there.
     pub fn choose(wanted: &str, listed: &str) -> Result<Self, OcrFailure> {
-        let plain = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_/-".contains(&byte));
+        let plain = |name: &&str| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_/-".contains(&byte))
+        };
         let there: Vec<&str> = listed.lines().map(str::trim).filter(plain).collect();
         let mut names: Vec<String> = if wanted.is_empty() {
             there.iter().filter(|name| **name != "osd").map(|name| (*name).to_owned()).collect()
@@ -194,7 +203,8 @@ pub fn paragraphs(table: &str, scale: f32) -> OcrText {
     let (mut sum, mut count) = (0.0_f64, 0_u32);
     for line in table.lines() {
         let columns: Vec<&str> = line.split('\t').collect();
-        let [level, page, block, paragraph, _, _, left, top, width, height, confidence, text] = columns.as_slice() else {
+        let [level, page, block, paragraph, _, _, left, top, width, height, confidence, text] = columns.as_slice()
+        else {
             continue;
         };
         let number = |column: &str| column.parse::<f32>().ok().filter(|number| number.is_finite());
@@ -202,7 +212,9 @@ pub fn paragraphs(table: &str, scale: f32) -> OcrText {
         if *level != "5" || text.is_empty() {
             continue;
         }
-        let (Some(left), Some(top), Some(width), Some(height)) = (number(left), number(top), number(width), number(height)) else {
+        let (Some(left), Some(top), Some(width), Some(height)) =
+            (number(left), number(top), number(width), number(height))
+        else {
             continue;
         };
         let (Ok(page), Ok(block), Ok(paragraph)) = (page.parse(), block.parse(), paragraph.parse()) else { continue };
@@ -249,7 +261,9 @@ mod tests {
     #[test]
     fn english_goes_first_and_what_is_not_installed_is_left_out() {
         let listed = "List of available languages in \"/usr/share/tessdata/\" (3):\ndeu\neng\nosd\n";
-        for (wanted, names) in [("", Some(vec!["eng", "deu"])), ("deu+fra", Some(vec!["deu"])), ("fra", None), ("osd;x", None)] {
+        for (wanted, names) in
+            [("", Some(vec!["eng", "deu"])), ("deu+fra", Some(vec!["deu"])), ("fra", None), ("osd;x", None)]
+        {
             let found = Languages::choose(wanted, listed).ok();
             let found_names = found.as_ref().map(|found| found.names.iter().map(String::as_str).collect::<Vec<_>>());
             assert_eq!(found_names, names, "{wanted}");
@@ -286,7 +300,10 @@ mod tests {
         let launcher = Answers { pdftoppm: true };
         let ocr = ProgramOcr::new(&launcher, b"file", "", Duration::from_secs(1));
         let page = ocr.page(7).expect("the programs answer");
-        assert_eq!(page.paragraphs[0], OcrParagraph { text: "drawn file".into(), bbox: BoundingBox([72.0, 0.0, 144.0, 36.0]) });
+        assert_eq!(
+            page.paragraphs[0],
+            OcrParagraph { text: "drawn file".into(), bbox: BoundingBox([72.0, 0.0, 144.0, 36.0]) }
+        );
         let picture = ocr.picture(b"as it is").expect("the program answers");
         assert_eq!(picture.paragraphs[0].bbox, BoundingBox([200.0, 0.0, 400.0, 100.0]));
     }

@@ -132,14 +132,27 @@ impl Leaf {
         let reader = self.reader.take().ok_or_else(|| ParquetError::General("the column is not open".into()))?;
         let kind = self.kind;
         let read = match kind.physical {
-            Physical::BOOLEAN => self.values::<BoolType>(reader, ColumnReader::BoolColumnReader, rows, |value| kind.cell(Raw::Bool(*value))),
-            Physical::INT32 => self.values::<Int32Type>(reader, ColumnReader::Int32ColumnReader, rows, |value| kind.cell(Raw::Int(i64::from(*value)))),
-            Physical::INT64 => self.values::<Int64Type>(reader, ColumnReader::Int64ColumnReader, rows, |value| kind.cell(Raw::Int(*value))),
-            Physical::INT96 => self.values::<Int96Type>(reader, ColumnReader::Int96ColumnReader, rows, |value| kind.cell(Raw::Int96(value.data()))),
-            Physical::FLOAT => self.values::<FloatType>(reader, ColumnReader::FloatColumnReader, rows, |value| kind.cell(Raw::Float(*value))),
-            Physical::DOUBLE => self.values::<DoubleType>(reader, ColumnReader::DoubleColumnReader, rows, |value| kind.cell(Raw::Double(*value))),
+            Physical::BOOLEAN => self
+                .values::<BoolType>(reader, ColumnReader::BoolColumnReader, rows, |value| kind.cell(Raw::Bool(*value))),
+            Physical::INT32 => self.values::<Int32Type>(reader, ColumnReader::Int32ColumnReader, rows, |value| {
+                kind.cell(Raw::Int(i64::from(*value)))
+            }),
+            Physical::INT64 => self.values::<Int64Type>(reader, ColumnReader::Int64ColumnReader, rows, |value| {
+                kind.cell(Raw::Int(*value))
+            }),
+            Physical::INT96 => self.values::<Int96Type>(reader, ColumnReader::Int96ColumnReader, rows, |value| {
+                kind.cell(Raw::Int96(value.data()))
+            }),
+            Physical::FLOAT => self.values::<FloatType>(reader, ColumnReader::FloatColumnReader, rows, |value| {
+                kind.cell(Raw::Float(*value))
+            }),
+            Physical::DOUBLE => self.values::<DoubleType>(reader, ColumnReader::DoubleColumnReader, rows, |value| {
+                kind.cell(Raw::Double(*value))
+            }),
             Physical::BYTE_ARRAY => {
-                self.values::<ByteArrayType>(reader, ColumnReader::ByteArrayColumnReader, rows, |value| kind.cell(Raw::Bytes(value.data())))
+                self.values::<ByteArrayType>(reader, ColumnReader::ByteArrayColumnReader, rows, |value| {
+                    kind.cell(Raw::Bytes(value.data()))
+                })
             }
             Physical::FIXED_LEN_BYTE_ARRAY => self.values::<FixedLenByteArrayType>(
                 reader,
@@ -178,7 +191,13 @@ impl Leaf {
             read += records;
         }
         let there = self.definitions.iter().filter(|level| **level == self.definition_max).count();
-        let expected = if self.definition_max > 0 { there } else if self.repetition_max > 0 { self.repetitions.len() } else { rows };
+        let expected = if self.definition_max > 0 {
+            there
+        } else if self.repetition_max > 0 {
+            self.repetitions.len()
+        } else {
+            rows
+        };
         if values.len() != expected {
             return Err(ParquetError::General("a column has other values than its levels say".into()));
         }

@@ -1,5 +1,7 @@
 //! From values as they are stored to cells.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "a type that is not known yet is shown as it is stored")]
+
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -20,11 +22,20 @@ pub struct Kind {
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     Plain,
-    Unsigned { bits: u8 },
-    Decimal { scale: i32 },
+    Unsigned {
+        bits: u8,
+    },
+    Decimal {
+        scale: i32,
+    },
     Date,
-    Time { per_second: i128 },
-    Timestamp { per_second: i128, utc: bool },
+    Time {
+        per_second: i128,
+    },
+    Timestamp {
+        per_second: i128,
+        utc: bool,
+    },
     Float16,
     Uuid,
     Text,
@@ -68,14 +79,24 @@ impl Kind {
         match (raw, self.meaning) {
             (Raw::Bool(value), _) => Some(typed(Value::Bool(value))),
             (Raw::Int(value), Meaning::Decimal { scale }) => number(decimal(i128::from(value), scale)),
-            (Raw::Int(value), Meaning::Unsigned { bits }) => number((value.cast_unsigned() & (u64::MAX >> (64 - bits))).to_string()),
-            (Raw::Int(value), Meaning::Date) => Some(date(value).map_or_else(|| Cell::Text(value.to_string()), |day| typed(Value::Date(day)))),
+            (Raw::Int(value), Meaning::Unsigned { bits }) => {
+                number((value.cast_unsigned() & (u64::MAX >> (64 - bits))).to_string())
+            }
+            (Raw::Int(value), Meaning::Date) => {
+                Some(date(value).map_or_else(|| Cell::Text(value.to_string()), |day| typed(Value::Date(day))))
+            }
             (Raw::Int(value), Meaning::Time { per_second }) => Some(time_of_day(i128::from(value), per_second)),
-            (Raw::Int(value), Meaning::Timestamp { per_second, utc }) => Some(instant(i128::from(value), per_second, utc)),
+            (Raw::Int(value), Meaning::Timestamp { per_second, utc }) => {
+                Some(instant(i128::from(value), per_second, utc))
+            }
             (Raw::Int(value), _) => number(value.to_string()),
             (Raw::Int96(parts), _) => Some(int96(parts)),
-            (Raw::Float(value), _) => Some(float(value.is_finite(), f64::from(value), &shortest(&value.to_string(), &format!("{value:e}")))),
-            (Raw::Double(value), _) => Some(float(value.is_finite(), value, &shortest(&value.to_string(), &format!("{value:e}")))),
+            (Raw::Float(value), _) => {
+                Some(float(value.is_finite(), f64::from(value), &shortest(&value.to_string(), &format!("{value:e}"))))
+            }
+            (Raw::Double(value), _) => {
+                Some(float(value.is_finite(), value, &shortest(&value.to_string(), &format!("{value:e}"))))
+            }
             (Raw::Bytes(bytes), Meaning::Decimal { scale }) => wide_decimal(bytes, scale),
             (Raw::Bytes(bytes), Meaning::Float16) => Some(float16(bytes)),
             (Raw::Bytes(bytes), Meaning::Uuid) => uuid(bytes).map(Cell::Text),
@@ -92,7 +113,10 @@ impl Kind {
 
 fn logical_meaning(logical: &LogicalType, column: &ColumnDescriptor) -> Option<Meaning> {
     if let LogicalType::Timestamp(timestamp) = logical {
-        return Some(Meaning::Timestamp { per_second: per_second(timestamp.unit), utc: timestamp.is_adjusted_to_u_t_c });
+        return Some(Meaning::Timestamp {
+            per_second: per_second(timestamp.unit),
+            utc: timestamp.is_adjusted_to_u_t_c,
+        });
     }
     if let LogicalType::Time(time) = logical {
         return Some(Meaning::Time { per_second: per_second(time.unit) });
@@ -192,7 +216,13 @@ fn float(finite: bool, value: f64, digits: &str) -> Cell {
     if finite {
         return typed(Value::Number(digits.to_owned()));
     }
-    let name = if value.is_nan() { "NaN" } else if value > 0.0 { "Infinity" } else { "-Infinity" };
+    let name = if value.is_nan() {
+        "NaN"
+    } else if value > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    };
     typed(Value::Error(name.to_owned()))
 }
 
@@ -211,7 +241,10 @@ fn float16(bytes: &[u8]) -> Cell {
 }
 
 fn uuid(bytes: &[u8]) -> Option<String> {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = String::new();
+    for byte in bytes {
+        hex.extend([byte >> 4, byte & 0x0f].into_iter().filter_map(|digit| char::from_digit(digit.into(), 16)));
+    }
     (bytes.len() == 16).then(|| [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 

@@ -17,8 +17,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use self::columns::Root;
 use super::{Bounds, Context};
 use crate::contract::{
-    Artifact, Block, BlockKind, Cell, Column, Coverage, CoverageUnit, Locator, Parser, Refusal, RefusalCode, Request, Row,
-    Table, lost,
+    Artifact, Block, BlockKind, Cell, Column, Coverage, CoverageUnit, Locator, Parser, Refusal, RefusalCode, Request,
+    Row, Table, lost,
 };
 
 /// Rows are put together so many at a time.
@@ -120,7 +120,8 @@ impl Taken<'_> {
     ) -> Result<bool, Refusal> {
         let group = file.get_row_group(number).map_err(|error| damaged(&error))?;
         let metadata = group.metadata();
-        let rows = usize::try_from(metadata.num_rows()).map_err(|_| corrupt("the file is damaged: it has a negative count of rows"))?;
+        let rows = usize::try_from(metadata.num_rows())
+            .map_err(|_| corrupt("the file is damaged: it has a negative count of rows"))?;
         self.leave_out_large(metadata, roots, bounds)?;
         for root in roots.iter_mut() {
             root.open(&*group).map_err(|error| damaged(&error))?;
@@ -154,7 +155,12 @@ impl Taken<'_> {
     }
 
     /// Leaves out the columns that are too large when they are unpacked. All together must stay within bounds.
-    fn leave_out_large(&mut self, group: &RowGroupMetaData, roots: &mut [Root<'_>], bounds: &Bounds) -> Result<(), Refusal> {
+    fn leave_out_large(
+        &mut self,
+        group: &RowGroupMetaData,
+        roots: &mut [Root<'_>],
+        bounds: &Bounds,
+    ) -> Result<(), Refusal> {
         let size = |leaf: usize| {
             let column = (leaf < group.num_columns()).then(|| group.column(leaf));
             // Both the footer and the pages say so, and either may lie.
@@ -181,7 +187,11 @@ impl Taken<'_> {
     fn finish(mut self, roots: &[Root<'_>], total: u64, full: bool) -> Artifact {
         self.table.infer_types();
         let rows = self.table.rows.len() as u64;
-        let mut coverage = Coverage { extracted: rows, failed: total - rows.min(total), ..Coverage::complete(CoverageUnit::Rows, total) };
+        let mut coverage = Coverage {
+            extracted: rows,
+            failed: total - rows.min(total),
+            ..Coverage::complete(CoverageUnit::Rows, total)
+        };
         let mut warnings = Vec::new();
         if full {
             coverage.lose(lost::TABLES);

@@ -21,7 +21,7 @@ pub fn cells(schema: &Type, leaves: &mut [Leaf], rows: usize) -> Result<Vec<Cell
         out.push(match json {
             Json::Null => Cell::Empty,
             Json::String(text) => Cell::Text(text),
-            json => Cell::Text(json.to_string()),
+            json @ (Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_)) => Cell::Text(json.to_string()),
         });
     }
     if cursors.iter().any(|cursor| !cursor.leaf.repetitions.is_empty() && cursor.repetition().is_some()) {
@@ -130,11 +130,16 @@ fn shaped(schema: &Type, mut values: Vec<(&str, Json)>) -> Json {
 /// A list has its elements in a group of one field, except in some old files.
 fn list_of(schema: &Type, items: Vec<Json>) -> Json {
     let wrapped = schema.get_fields().first().is_some_and(|middle| {
-        middle.is_group() && middle.get_fields().len() == 1 && middle.name() != "array" && !middle.name().ends_with("_tuple")
+        middle.is_group()
+            && middle.get_fields().len() == 1
+            && middle.name() != "array"
+            && !middle.name().ends_with("_tuple")
     });
-    let unwrap = |item: Json| match item {
-        Json::Object(fields) if wrapped => fields.into_iter().next().map_or(Json::Null, |(_, value)| value),
-        item => item,
+    let unwrap = |item: Json| {
+        if let (Json::Object(fields), true) = (&item, wrapped) {
+            return fields.values().next().cloned().unwrap_or(Json::Null);
+        }
+        item
     };
     Json::Array(items.into_iter().map(unwrap).collect())
 }

@@ -21,7 +21,8 @@ pub fn logical(seen: &str) -> String {
     }
     let units = units(seen);
     let rtl = is_mostly_rtl(seen);
-    let turned: Vec<&[char]> = if rtl { units.iter().rev().map(Vec::as_slice).collect() } else { units.iter().map(Vec::as_slice).collect() };
+    let turned: Vec<&[char]> =
+        if rtl { units.iter().rev().map(Vec::as_slice).collect() } else { units.iter().map(Vec::as_slice).collect() };
     // What runs the other way is turned again, with what stands between two such.
     let mut out: Vec<&[char]> = Vec::with_capacity(turned.len());
     let against = |unit: &[char]| unit.first().is_some_and(|char| if rtl { is_ltr(*char) } else { is_rtl(*char) });
@@ -46,7 +47,22 @@ pub fn logical(seen: &str) -> String {
         out.extend(turned[at..end].iter().rev());
         at = end;
     }
-    out.into_iter().flatten().flat_map(|char| plain(*char)).collect()
+    out.into_iter().flatten().flat_map(|char| plain(if rtl { mirrored(*char) } else { *char })).collect()
+}
+
+/// A bracket that opens to the left is the one that comes first where text runs from right to left.
+fn mirrored(char: char) -> char {
+    match char {
+        '(' => ')',
+        ')' => '(',
+        '[' => ']',
+        ']' => '[',
+        '{' => '}',
+        '}' => '{',
+        '«' => '»',
+        '»' => '«',
+        _ => char,
+    }
 }
 
 fn is_ltr(char: char) -> bool {
@@ -71,4 +87,22 @@ fn plain(char: char) -> Vec<char> {
         return char.nfkc().collect();
     }
     vec![char]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_turned_and_what_runs_the_other_way_is_turned_back() {
+        for (seen, read) in [
+            ("plain (text) 12", "plain (text) 12"),
+            ("םולש", "שלום"),
+            ("12.5 (דחא) םולש", "שלום (אחד) 12.5"),
+            ("see םולש and go", "see שלום and go"),
+            ("ﻼﻫ", "هلا"),
+        ] {
+            assert_eq!(logical(seen), read, "{seen}");
+        }
+    }
 }

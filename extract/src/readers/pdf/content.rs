@@ -1,20 +1,16 @@
 //! Carries out the drawing instructions of a page, as far as they place characters and straight lines.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
-use std::sync::Arc;
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many instructions few place characters or lines")]
 
-use hayro_cmap::{BfString, CMap, CMapName};
-use hayro_font::{Font, FontCache, FontGlyph, FontQuery, OutlineGlyph, UNITS_PER_EM};
+use hayro_font::UNITS_PER_EM;
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction as Op;
-use hayro_syntax::object::{Array, Dict, Name, Number, Object, ObjectIdentifier, Rect, Stream};
+use hayro_syntax::object::{Array, Dict, Name, Number, Object, Rect, Stream};
 use hayro_syntax::page::{Page, Resources, Rotation};
 use kurbo::{Affine, Point};
-use skrifa::MetadataProvider as _;
 
-use super::page::{Drawn, FontLook, Glyph};
+use super::fonts::{Chosen, Fonts};
+use super::page::{Drawn, Glyph};
 use super::strokes::Path;
 use crate::contract::{BoundingBox, Refusal};
 use crate::readers::Bounds;
@@ -27,79 +23,6 @@ const INSTRUCTIONS_MAX: usize = 4_000_000;
 const FORM_DEPTH_MAX: usize = 16;
 /// The most saved states; more are those of a file that saves and never restores.
 const STATES_MAX: usize = 512;
-
-/// The most characters of a font that are remembered.
-const CHARMAP_MAX: usize = 100_000;
-
-/// What the pages of a file share.
-pub struct Fonts<'a> {
-    cache: FontCache<'a>,
-    resolve: hayro_font::FontResolverFn,
-    cmaps: hayro_font::CMapResolverFn,
-    /// Layers that are switched off.
-    off: HashSet<ObjectIdentifier>,
-    /// The characters of embedded fonts by their glyphs, for files that do not say which character a code is.
-    charmaps: RefCell<HashMap<u128, HashMap<u32, char>>>,
-}
-
-impl<'a> Fonts<'a> {
-    pub fn new(catalog: Option<&Dict<'a>>) -> Self {
-        let resolve: hayro_font::FontResolverFn = Arc::new(|query| {
-            Some(match query {
-                FontQuery::Standard(standard) => standard.get_font_data(),
-                FontQuery::Fallback(wanted) => wanted.pick_standard_font().get_font_data(),
-            })
-        });
-        let cmaps: hayro_font::CMapResolverFn = Arc::new(hayro_cmap::load_embedded);
-        Self { cache: FontCache::new(), resolve, cmaps, off: off_layers(catalog), charmaps: RefCell::default() }
-    }
-
-    /// The character that an embedded font itself has for a glyph.
-    fn char_of(&self, glyph: &OutlineGlyph) -> Option<BfString> {
-        let font = glyph.font_data()?;
-        let mut charmaps = self.charmaps.borrow_mut();
-        let charmap = charmaps.entry(font.cache_key).or_insert_with(|| {
-            let read = skrifa::FontRef::new((*font.data).as_ref()).ok();
-            let mappings = read.iter().flat_map(|font| font.charmap().mappings().take(CHARMAP_MAX).collect::<Vec<_>>());
-            let mut charmap = HashMap::new();
-            for (char, glyph) in mappings {
-                // Of the letters that share an Arabic shape, the shape's own character tells which is meant.
-                let shape = (0xfe70..=0xfefc).contains(&char);
-                if let Some(char) = char::from_u32(char).filter(|_| shape || !charmap.contains_key(&glyph.to_u32())) {
-                    charmap.insert(glyph.to_u32(), char);
-                }
-            }
-            charmap
-        });
-        charmap.get(&glyph.glyph_id().to_u32()).copied().map(BfString::Char)
-    }
-}
-
-fn off_layers(catalog: Option<&Dict<'_>>) -> HashSet<ObjectIdentifier> {
-    let config = catalog
-        .and_then(|catalog| catalog.get::<Dict<'_>>("OCProperties"))
-        .and_then(|properties| properties.get::<Dict<'_>>("D"));
-    let off = config.and_then(|config| config.get::<Array<'_>>("OFF"));
-    off.iter().flat_map(|off| off.raw_iter()).filter_map(|layer| layer.as_obj_ref()).map(Into::into).collect()
-}
-
-/// A font, how it looks, and what else says which characters its codes are.
-#[derive(Clone)]
-struct Chosen<'a> {
-    font: Font<'a>,
-    look: u16,
-    names: Names,
-}
-
-#[derive(Clone)]
-enum Names {
-    /// The font's own tables.
-    Font,
-    /// The codes are the characters.
-    Codes,
-    /// The codes number the characters of a collection.
-    Collection(Rc<CMap>),
-}
 
 #[derive(Clone)]
 struct Text<'a> {
@@ -132,7 +55,6 @@ struct Painter<'a, 'f> {
     fonts: &'f Fonts<'a>,
     bounds: &'f Bounds,
     drawn: Drawn,
-    chosen: HashMap<Vec<u8>, Option<Chosen<'a>>>,
     instructions: usize,
     states: Vec<State<'a>>,
     state: State<'a>,
@@ -162,7 +84,6 @@ pub fn draw<'a>(page: &Page<'a>, fonts: &Fonts<'a>, bounds: &Bounds) -> Result<D
         fonts,
         bounds,
         drawn: Drawn { width, height, ..Drawn::default() },
-        chosen: HashMap::new(),
         instructions: 0,
         states: Vec::new(),
         state: State { to_page: shown(page), text },
@@ -215,7 +136,7 @@ impl<'a> Painter<'a, '_> {
     fn carry_out(&mut self, stream: &[u8], resources: &Resources<'a>, depth: usize) -> Result<(), Refusal> {
         let (states, marks) = (self.states.len(), self.marks.len());
         let mut instructions = TypedIter::new(stream);
-        while let Some(op) = instructions.next() { if std::env::var_os("DBG").is_some() { eprintln!("{depth} {op:?}"); }
+        while let Some(op) = instructions.next() {
             self.instructions += 1;
             if self.instructions.is_multiple_of(4096) {
                 self.bounds.check_time()?;
@@ -309,37 +230,13 @@ impl<'a> Painter<'a, '_> {
 
     fn choose_font(&mut self, name: &Name<'_>, size: f64, resources: &Resources<'a>) {
         self.state.text.size = size;
-        let Some(dict) = resources.get_font(name) else {
-            self.state.text.font = self.standard_font();
-            return;
-        };
-        let key = dict.data();
-        if !self.chosen.contains_key(key) {
-            let look = look(&dict);
-            let at = self.drawn.fonts.iter().position(|other| *other == look).unwrap_or_else(|| {
-                self.drawn.fonts.push(look);
-                self.drawn.fonts.len() - 1
-            });
-            let font = self.fonts.cache.font(&dict, &self.fonts.resolve, &self.fonts.cmaps);
-            let look = u16::try_from(at).unwrap_or(0);
-            let names = if font.is_some() { names(&dict) } else { Names::Font };
-            let font = font.or_else(|| self.standard_font().map(|chosen| chosen.font));
-            self.chosen.insert(key.to_vec(), font.map(|font| Chosen { font, look, names }));
-        }
-        self.state.text.font = self.chosen.get(key).cloned().flatten();
-    }
-
-    fn standard_font(&mut self) -> Option<Chosen<'a>> {
-        if self.drawn.fonts.is_empty() {
-            self.drawn.fonts.push(FontLook::default());
-        }
-        let font = self.fonts.cache.standard_font(hayro_font::StandardFont::Helvetica, &self.fonts.resolve)?;
-        Some(Chosen { font, look: 0, names: Names::Font })
+        let dict = resources.get_font(name);
+        self.state.text.font = dict.map_or_else(|| self.fonts.standard(), |dict| self.fonts.choose(&dict));
     }
 
     fn show(&mut self, bytes: &[u8]) {
         if self.state.text.font.is_none() {
-            self.state.text.font = self.standard_font();
+            self.state.text.font = self.fonts.standard();
         }
         let text = self.state.text.clone();
         let Some(chosen) = &text.font else { return };
@@ -353,8 +250,7 @@ impl<'a> Painter<'a, '_> {
             let space = text.char_space + if code == 32 && length == 1 { text.word_space } else { 0.0 };
             let horizontal = font.is_horizontal();
             let drawn = if horizontal { (advance.x * text.stretch, 0.0) } else { (0.0, advance.y) };
-            let step =
-                if horizontal { ((advance.x + space) * text.stretch, 0.0) } else { (0.0, advance.y + space) };
+            let step = if horizontal { ((advance.x + space) * text.stretch, 0.0) } else { (0.0, advance.y + space) };
             if !hidden_by_layer {
                 self.place(chosen, code, drawn);
             }
@@ -373,13 +269,8 @@ impl<'a> Painter<'a, '_> {
         if outside(origin.x, self.drawn.width) || outside(origin.y, self.drawn.height) || !end.is_finite() {
             return;
         }
-        let named = self.name(chosen, code);
         let start = self.drawn.text.len();
-        match &named {
-            Some(BfString::Char(char)) => push(&mut self.drawn.text, *char),
-            Some(BfString::String(chars)) => chars.chars().for_each(|char| push(&mut self.drawn.text, char)),
-            None => self.drawn.unnamed += 1,
-        }
+        self.drawn.unnamed += usize::from(!self.fonts.name(chosen, code, &mut self.drawn.text));
         let length = self.drawn.text.len() - start;
         let (Ok(start), Ok(length @ 1..)) = (u32::try_from(start), u16::try_from(length)) else { return };
         self.drawn.glyphs.push(Glyph {
@@ -387,23 +278,10 @@ impl<'a> Painter<'a, '_> {
             origin: (origin.x as f32, origin.y as f32),
             advance: ((end.x - origin.x) as f32, (end.y - origin.y) as f32),
             size: size as f32,
-            font: chosen.look,
+            look: chosen.look,
             hidden: self.state.text.invisible,
             artifact: self.marks.iter().any(|mark| mark.artifact),
         });
-    }
-
-    /// The characters that a code stands for.
-    fn name(&self, chosen: &Chosen<'a>, code: u32) -> Option<BfString> {
-        let named = match &chosen.names {
-            Names::Font => None,
-            Names::Codes => char::from_u32(code).map(BfString::Char),
-            Names::Collection(collection) => collection.lookup_bf_string(code),
-        };
-        named.or_else(|| match chosen.font.glyph(chosen.font.map_code(code), code) {
-            FontGlyph::Outline(glyph) => glyph.as_unicode().or_else(|| self.fonts.char_of(&glyph)),
-            FontGlyph::Type3(glyph) => glyph.as_unicode(),
-        })
     }
 
     fn mark(&mut self, tag: &Name<'_>, properties: Option<&Object<'_>>, resources: &Resources<'a>) {
@@ -415,7 +293,7 @@ impl<'a> Painter<'a, '_> {
         let replaced = dict
             .and_then(|dict| dict.get::<hayro_syntax::object::String<'_>>("ActualText"))
             .map(|text| (super::outline::text_string(text.as_bytes()), self.drawn.glyphs.len()));
-        let hides = tag.as_ref() == b"OC" && layer.is_some_and(|layer| self.fonts.off.contains(&layer.into()));
+        let hides = tag.as_ref() == b"OC" && layer.is_some_and(|layer| self.fonts.is_off(layer.into()));
         if self.marks.len() < STATES_MAX {
             self.marks.push(Mark { hides, artifact: tag.as_ref() == b"Artifact", replaced });
         }
@@ -441,11 +319,17 @@ impl<'a> Painter<'a, '_> {
     }
 
     fn picture(&mut self) {
-        let corners = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)].map(|corner| self.state.to_page * Point::from(corner));
+        let corners =
+            [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)].map(|corner| self.state.to_page * Point::from(corner));
         let fold = |of: fn(&Point) -> f64, pick: fn(f64, f64) -> f64| {
             corners.iter().map(of).reduce(pick).unwrap_or_default() as f32
         };
-        let sides = [fold(|at| at.x, f64::min), fold(|at| at.y, f64::min), fold(|at| at.x, f64::max), fold(|at| at.y, f64::max)];
+        let sides = [
+            fold(|at| at.x, f64::min),
+            fold(|at| at.y, f64::min),
+            fold(|at| at.x, f64::max),
+            fold(|at| at.y, f64::max),
+        ];
         if self.drawn.pictures.len() < 10_000 && sides.iter().all(|side| side.is_finite()) {
             self.drawn.pictures.push(BoundingBox(sides));
         }
@@ -458,14 +342,20 @@ impl<'a> Painter<'a, '_> {
             self.picture();
             return Ok(());
         }
-        let hidden = stream.dict().get_ref("OC").is_some_and(|layer| self.fonts.off.contains(&layer.into()));
+        let hidden = stream.dict().get_ref("OC").is_some_and(|layer| self.fonts.is_off(layer.into()));
         if hidden || depth >= FORM_DEPTH_MAX {
             return Ok(());
         }
         self.form(&stream, Affine::IDENTITY, resources, depth)
     }
 
-    fn form(&mut self, stream: &Stream<'a>, place: Affine, around: &Resources<'a>, depth: usize) -> Result<(), Refusal> {
+    fn form(
+        &mut self,
+        stream: &Stream<'a>,
+        place: Affine,
+        around: &Resources<'a>,
+        depth: usize,
+    ) -> Result<(), Refusal> {
         let Ok(data) = stream.decoded_data() else { return Ok(()) };
         let own = stream.dict().get::<Dict<'_>>("Resources").map(Resources::new);
         let matrix = stream.dict().get::<[f64; 6]>("Matrix").map_or(Affine::IDENTITY, Affine::new);
@@ -503,59 +393,5 @@ impl<'a> Painter<'a, '_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Characters of the private area by which old fonts number their signs are those of the Symbol font.
-fn push(text: &mut String, char: char) {
-    match char {
-        '\u{f0b7}' | '\u{f0a7}' | '\u{f076}' | '\u{f0d8}' => text.push('•'),
-        '\u{f02d}' | '\u{f02b}' | '\u{f020}'..='\u{f07e}' => {
-            text.extend(char::from_u32(u32::from(char) - 0xf000));
-        }
-        '\u{f080}'..='\u{f0ff}' => text.push('•'),
-        '\0' => {}
-        '\t' | '\n' | '\r' | '\u{a0}' | '\u{2002}'..='\u{200a}' => text.push(' '),
-        '\u{fb00}' => text.push_str("ff"),
-        '\u{fb01}' => text.push_str("fi"),
-        '\u{fb02}' => text.push_str("fl"),
-        '\u{fb03}' => text.push_str("ffi"),
-        '\u{fb04}' => text.push_str("ffl"),
-        '\u{fb05}' | '\u{fb06}' => text.push_str("st"),
-        _ => text.push(char),
-    }
-}
-
-/// What says which characters the codes of a font are, where its own tables do not.
-fn names(dict: &Dict<'_>) -> Names {
-    if dict.get::<Name<'_>>("ToUnicode").is_some_and(|name| name.as_ref().starts_with(b"Identity")) {
-        return Names::Codes;
-    }
-    let identity = dict.get::<Name<'_>>("Encoding").is_some_and(|name| name.as_ref().starts_with(b"Identity"));
-    if dict.contains_key("ToUnicode") || !identity {
-        return Names::Font;
-    }
-    let descendant = dict.get::<Array<'_>>("DescendantFonts").and_then(|fonts| fonts.iter::<Dict<'_>>().next());
-    let system = descendant.and_then(|font| font.get::<Dict<'_>>("CIDSystemInfo"));
-    let ordering = system.and_then(|system| system.get::<hayro_syntax::object::String<'_>>("Ordering"));
-    let Some(ordering) = ordering else { return Names::Font };
-    let name = [b"Adobe-", ordering.as_bytes(), b"-UCS2"].concat();
-    let data = hayro_cmap::load_embedded(CMapName::from_bytes(&name));
-    let parsed = data.and_then(|data| CMap::parse(data, hayro_cmap::load_embedded));
-    parsed.map_or(Names::Font, |collection| Names::Collection(Rc::new(collection)))
-}
-
-fn look(dict: &Dict<'_>) -> FontLook {
-    let descendant = dict.get::<Array<'_>>("DescendantFonts").and_then(|fonts| fonts.iter::<Dict<'_>>().next());
-    let descriptor = descendant.as_ref().unwrap_or(dict).get::<Dict<'_>>("FontDescriptor");
-    let name = dict.get::<Name<'_>>("BaseFont").map(|name| name.as_str().to_ascii_lowercase()).unwrap_or_default();
-    let name = name.split_once('+').map_or(name.as_str(), |(_, name)| name);
-    let flags = descriptor.as_ref().and_then(|descriptor| descriptor.get::<u32>("Flags")).unwrap_or(0);
-    let weight = descriptor.as_ref().and_then(|descriptor| descriptor.get::<f32>("FontWeight")).unwrap_or(400.0);
-    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    FontLook {
-        bold: (says(&["bold", "black", "heavy", "cmbx", "semibold", "demi", "-medi"]) && !name.ends_with("-medium")) || weight >= 600.0 || flags & 1 << 18 != 0,
-        italic: says(&["italic", "oblique", "slanted", "cmti", "cmsl"]) || flags & 1 << 6 != 0,
-        mono: flags & 1 != 0 && !says(&["gothic"]) || says(&["mono", "courier", "consol", "cmtt", "menlo", "typewriter"]),
     }
 }

@@ -88,7 +88,7 @@ struct Placed<'a> {
     u: (f32, f32),
     v: f32,
     size: f32,
-    font: u16,
+    look: FontLook,
     artifact: bool,
 }
 
@@ -105,13 +105,13 @@ fn frame(drawn: &Drawn, angle: u16, glyphs: &[&Glyph]) -> Frame {
             continue;
         }
         let (u, size) = ((u.min(end), u.max(end)), glyph.size.max(0.1));
-        placed.push(Placed { text, marks: String::new(), u, v, size, font: glyph.font, artifact: glyph.artifact });
+        placed.push(Placed { text, marks: String::new(), u, v, size, look: glyph.look, artifact: glyph.artifact });
     }
     for (at, mark, place) in marks {
         attach_mark(&mut placed, at, mark, place);
     }
     drop_doubles(&mut placed);
-    let rows = rows(placed).into_iter().map(|row| words(row, &drawn.fonts)).filter(|row| !row.is_empty()).collect();
+    let rows = rows(placed).into_iter().map(words).filter(|row| !row.is_empty()).collect();
     let rulings = drawn.rulings.iter().filter_map(|ruling| turn.ruling(*ruling)).collect();
     Frame { angle, rows: attach_raised(rows), rulings }
 }
@@ -133,7 +133,9 @@ fn attach_mark(placed: &mut [Placed<'_>], at: usize, mark: &str, (u, v): (f32, f
 
 /// Drops characters that were drawn a second time a hair's breadth away.
 fn drop_doubles(placed: &mut Vec<Placed<'_>>) {
-    let mut seen: HashMap<(&str, i32, i32), Vec<(f32, f32)>> = HashMap::new();
+    /// A text in a square of the page.
+    type Square<'a> = (&'a str, i32, i32);
+    let mut seen: HashMap<Square<'_>, Vec<(f32, f32)>> = HashMap::new();
     placed.retain(|one| {
         if one.text.trim().is_empty() {
             return true;
@@ -172,7 +174,7 @@ fn rows(mut placed: Vec<Placed<'_>>) -> Vec<Vec<Placed<'_>>> {
     rows
 }
 
-fn words(row: Vec<Placed<'_>>, fonts: &[FontLook]) -> Vec<Word> {
+fn words(row: Vec<Placed<'_>>) -> Vec<Word> {
     let spread = spread(&row);
     let mut words: Vec<Word> = Vec::new();
     let mut spaced = true;
@@ -181,7 +183,6 @@ fn words(row: Vec<Placed<'_>>, fonts: &[FontLook]) -> Vec<Word> {
             spaced = true;
             continue;
         }
-        let look = fonts.get(usize::from(one.font)).copied().unwrap_or_default();
         let joins = words.last().is_some_and(|word| {
             let gap = one.u.0 - word.u.1;
             let em = one.size.max(word.size);
@@ -204,7 +205,7 @@ fn words(row: Vec<Placed<'_>>, fonts: &[FontLook]) -> Vec<Word> {
                 u: one.u,
                 v: one.v,
                 size: one.size,
-                look,
+                look: one.look,
                 artifact: one.artifact,
             }),
         }
@@ -265,17 +266,14 @@ fn attach_raised(rows: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
     }
     for word in loose {
         let first = kept.partition_point(|row| row[0].v < word.v - 40.0);
-        let beside = kept[first..]
-            .iter_mut()
-            .take_while(|row| row[0].v < word.v + 40.0)
-            .find_map(|row| {
-                let at = row.partition_point(|other| other.u.0 < word.u.0);
-                let before = row.get(at.checked_sub(1)?)?;
-                let touches = before.size > word.size * 1.2
-                    && (before.v - word.v).abs() < before.size * 0.6
-                    && word.u.0 - before.u.1 < before.size * 0.3;
-                touches.then_some((row, at))
-            });
+        let beside = kept[first..].iter_mut().take_while(|row| row[0].v < word.v + 40.0).find_map(|row| {
+            let at = row.partition_point(|other| other.u.0 < word.u.0);
+            let before = row.get(at.checked_sub(1)?)?;
+            let touches = before.size > word.size * 1.2
+                && (before.v - word.v).abs() < before.size * 0.6
+                && word.u.0 - before.u.1 < before.size * 0.3;
+            touches.then_some((row, at))
+        });
         match beside {
             Some((row, at)) => {
                 let glued = word.u.0 - row[at - 1].u.1 < row[at - 1].size * 0.12;
@@ -287,16 +285,15 @@ fn attach_raised(rows: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
                     row.insert(at, Word { v, size, ..word });
                 }
             }
-            None => match in_front(&mut kept[first..], &word) {
-                Some((row, at)) => {
+            None => {
+                if let Some((row, at)) = in_front(&mut kept[first..], &word) {
                     let (v, size) = (row[at].v, row[at].size);
                     row.insert(at, Word { v, size, ..word });
-                }
-                None => {
+                } else {
                     let at = kept.partition_point(|row| row[0].v < word.v);
                     kept.insert(at, vec![word]);
                 }
-            },
+            }
         }
     }
     // Those that found nothing may share a baseline among themselves.

@@ -39,7 +39,8 @@ pub fn repeated(lines: &[&Line], pages: u32) -> HashSet<usize> {
             let line = lines[*at];
             let number = patterns[at].trim_matches(|char: char| !char.is_alphanumeric() && char != '#') == "#";
             let alike = |other: &&usize| number || (lines[**other].height - line.height).abs() < 0.012;
-            let on: HashSet<u32> = places[patterns[at].as_str()].iter().filter(alike).map(|other| lines[*other].page).collect();
+            let on: HashSet<u32> =
+                places[patterns[at].as_str()].iter().filter(alike).map(|other| lines[*other].page).collect();
             if on.len() < if number { 2 } else { enough } && !line.artifact {
                 break;
             }
@@ -51,7 +52,9 @@ pub fn repeated(lines: &[&Line], pages: u32) -> HashSet<usize> {
         let chars = |at: &usize| lines[*at].text.len();
         let gone: usize = on_page.iter().filter(|at| dropped.contains(at)).map(chars).sum();
         if gone * 2 > on_page.iter().map(chars).sum::<usize>() {
-            on_page.iter().for_each(|at| _ = dropped.remove(at));
+            for at in on_page {
+                dropped.remove(at);
+            }
         }
     }
     dropped
@@ -59,7 +62,8 @@ pub fn repeated(lines: &[&Line], pages: u32) -> HashSet<usize> {
 
 /// A line with its numbers, Roman ones standing alone too, replaced by one sign.
 fn pattern(text: &str) -> String {
-    let roman = |word: &str| word.len() <= 6 && !word.is_empty() && word.bytes().all(|byte| b"ivxlcIVXLC".contains(&byte));
+    let roman =
+        |word: &str| word.len() <= 6 && !word.is_empty() && word.bytes().all(|byte| b"ivxlcIVXLC".contains(&byte));
     let mut out = String::new();
     for word in text.split_whitespace() {
         if !out.is_empty() {

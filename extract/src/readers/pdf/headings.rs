@@ -27,7 +27,7 @@ pub fn levels(passages: &[Passage], outline: &[Entry]) -> HashMap<usize, u8> {
     let mut by_size: Vec<(usize, i32)> = Vec::new();
     let mut by_weight: Vec<usize> = Vec::new();
     for (index, (at, text)) in texts.iter().enumerate() {
-        if let Some(level) = titles.get(&bare(&text.text)).filter(|_| fits(text)) {
+        if let Some(level) = titles.get(&bare(&text.words)).filter(|_| fits(text)) {
             by_outline.insert(*at, (*level).min(6));
         }
         if !can_be(text) {
@@ -47,7 +47,12 @@ pub fn levels(passages: &[Passage], outline: &[Entry]) -> HashMap<usize, u8> {
     rank(&by_outline, &by_size, &by_weight, &texts)
 }
 
-fn rank(by_outline: &HashMap<usize, u8>, by_size: &[(usize, i32)], by_weight: &[usize], texts: &[(usize, &Text)]) -> HashMap<usize, u8> {
+fn rank(
+    by_outline: &HashMap<usize, u8>,
+    by_size: &[(usize, i32)],
+    by_weight: &[usize],
+    texts: &[(usize, &Text)],
+) -> HashMap<usize, u8> {
     let mut known: HashMap<i32, u8> = HashMap::new();
     for (at, text) in texts {
         if let Some(level) = by_outline.get(at) {
@@ -79,7 +84,7 @@ fn body(texts: &[(usize, &Text)]) -> (f32, bool) {
     let mut chars: HashMap<i32, usize> = HashMap::new();
     let (mut bold, mut all) = (0, 0);
     for (_, text) in texts {
-        let count = text.text.chars().count();
+        let count = text.words.chars().count();
         *chars.entry(step(text.size)).or_default() += count;
         all += count;
         bold += if text.look.bold { count } else { 0 };
@@ -94,23 +99,23 @@ fn step(size: f32) -> i32 {
 }
 
 fn fits(text: &Text) -> bool {
-    text.kind != TextKind::Code && text.lines <= LINES_MAX && text.text.chars().count() <= CHARS_MAX
+    text.kind != TextKind::Code && text.lines <= LINES_MAX && text.words.chars().count() <= CHARS_MAX
 }
 
 fn can_be(text: &Text) -> bool {
-    let letters = text.text.chars().filter(|char| char.is_alphabetic()).count();
+    let letters = text.words.chars().filter(|char| char.is_alphabetic()).count();
     fits(text)
         && letters >= 2
-        && letters * 2 >= text.text.chars().filter(|char| !char.is_whitespace()).count()
-        && !text.text.starts_with(['•', '-', '–', '*', '▪', '●'])
-        && !text.text.ends_with([',', ';'])
+        && letters * 2 >= text.words.chars().filter(|char| !char.is_whitespace()).count()
+        && !text.words.starts_with(['•', '-', '–', '*', '▪', '●'])
+        && !text.words.ends_with([',', ';'])
 }
 
 /// Whether a short bold line has something below that is not bold.
 fn stands_over(text: &Text, next: Option<&Text>) -> bool {
     text.lines <= 2
-        && text.text.chars().count() <= 120
-        && !text.text.ends_with('.')
+        && text.words.chars().count() <= 120
+        && !text.words.ends_with('.')
         && next.is_none_or(|next| !next.look.bold || next.size < text.size * 0.95 || next.pages != text.pages)
         && next.is_some()
 }

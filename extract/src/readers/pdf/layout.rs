@@ -6,15 +6,24 @@ use super::lines::{self, Line};
 use super::order::{self, Part};
 use super::page::Drawn;
 use super::tables::{self, Draft};
+use super::unruled;
 use crate::contract::BoundingBox;
 
 /// What a page has, in reading order.
 #[derive(Debug)]
 pub enum Piece {
     Line(Line),
-    Table { draft: Box<Draft>, page: u32, bbox: BoundingBox },
+    Table {
+        draft: Box<Draft>,
+        page: u32,
+        bbox: BoundingBox,
+    },
     /// A paragraph that was read off a picture of the page.
-    Read { text: String, page: u32, bbox: BoundingBox },
+    Read {
+        text: String,
+        page: u32,
+        bbox: BoundingBox,
+    },
 }
 
 /// The fewest numbered lines that make a transcript.
@@ -47,7 +56,7 @@ fn of_frame(frame: Frame, page: u32, height: f32, regions: &mut u32) -> Vec<Piec
     let mut out = Vec::new();
     for region in order::regions(parts, rtl) {
         *regions += 1;
-        for part in tables::unruled(region) {
+        for part in unruled::pieces(region) {
             out.push(match part {
                 Part::Words(words) => Piece::Line(line(&words, page, *regions, height, turn)),
                 Part::Table(draft) => Piece::Table { bbox: turn.page_box(draft.u, draft.v), draft, page },
@@ -84,13 +93,22 @@ fn drop_line_numbers(rows: &mut [Vec<Word>]) {
     let number = |row: &[Word]| {
         let first = row.first()?;
         let apart = row.get(1).is_none_or(|next| next.u.0 - first.u.1 > first.size * 0.8);
-        (apart && first.seen.len() <= 3).then(|| first.seen.parse::<u32>().ok()).flatten().map(|number| (number, first.u))
+        (apart && first.seen.len() <= 3)
+            .then(|| first.seen.parse::<u32>().ok())
+            .flatten()
+            .map(|number| (number, first.u))
     };
     let found: Vec<(usize, u32, (f32, f32))> =
         rows.iter().enumerate().filter_map(|(at, row)| number(row).map(|(number, u)| (at, number, u))).collect();
-    let in_turn = found.windows(2).filter(|pair| pair[1].1 == pair[0].1 + 1 && (pair[1].2.1 - pair[0].2.1).abs() < 12.0).count() + 1;
+    let in_turn =
+        found.windows(2).filter(|pair| pair[1].1 == pair[0].1 + 1 && (pair[1].2.1 - pair[0].2.1).abs() < 12.0).count()
+            + 1;
     let with_words = found.iter().filter(|(at, ..)| rows[*at].len() > 2).count();
-    if in_turn < NUMBERED_LINES_MIN || in_turn * 10 < found.len() * 9 || in_turn * 2 < rows.len() || with_words * 3 < found.len() {
+    if in_turn < NUMBERED_LINES_MIN
+        || in_turn * 10 < found.len() * 9
+        || in_turn * 2 < rows.len()
+        || with_words * 3 < found.len()
+    {
         return;
     }
     for (at, ..) in found {

@@ -109,7 +109,9 @@ fn is_of_word(char: char) -> bool {
 pub fn vocabulary<'a>(lines: impl Iterator<Item = &'a Line>) -> HashSet<String> {
     let mut words = HashSet::new();
     for line in lines {
-        for word in line.text.split(|char: char| !is_of_word(char)).filter(|word| !word.ends_with('-') && word.len() > 2) {
+        for word in
+            line.text.split(|char: char| !is_of_word(char)).filter(|word| !word.ends_with('-') && word.len() > 2)
+        {
             if words.len() < VOCABULARY_MAX {
                 words.insert(word.to_lowercase());
             }

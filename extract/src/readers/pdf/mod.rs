@@ -3,8 +3,16 @@
 //! The characters and lines of each page come from the file ([`content`]); all else is this reader's own: words and rows
 //! ([`frame`]), tables ([`tables`]), columns and their order ([`order`]), paragraphs ([`paragraphs`]), headings ([`headings`]).
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "places on a page are checked to be finite, and counts of its words are small"
+)]
+
 mod bidi;
 mod content;
+mod fonts;
 mod frame;
 mod furniture;
 mod headings;
@@ -21,6 +29,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod unpacked;
+mod unruled;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -101,7 +110,7 @@ fn find(bytes: &[u8], bounds: &Bounds) -> Result<Found, Refusal> {
         return Err(Refusal::new(RefusalCode::ResourceLimit, message));
     }
     let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id());
-    let fonts = content::Fonts::new(catalog.as_ref());
+    let fonts = fonts::Fonts::new(catalog.as_ref());
     let mut found = Found { outline: outline::entries(catalog.as_ref()), ..Found::default() };
     let mut regions = 0;
     for page in pages.iter() {
@@ -125,7 +134,8 @@ fn is_picture(drawn: &Drawn) -> bool {
     if drawn.unnamed > drawn.glyphs.len() {
         return true;
     }
-    let area: f32 = drawn.pictures.iter().map(|picture| (picture.0[2] - picture.0[0]) * (picture.0[3] - picture.0[1])).sum();
+    let area: f32 =
+        drawn.pictures.iter().map(|picture| (picture.0[2] - picture.0[0]) * (picture.0[3] - picture.0[1])).sum();
     drawn.text.trim().is_empty() && area > drawn.width * drawn.height * 0.02
 }
 
@@ -151,7 +161,12 @@ fn finish(mut found: Found, context: &Context<'_>) -> Result<Artifact, Refusal> 
 }
 
 /// Reads the pages that are pictures.
-fn recognize(found: &mut Found, context: &Context<'_>, coverage: &mut Coverage, warnings: &mut Vec<String>) -> Result<(), Refusal> {
+fn recognize(
+    found: &mut Found,
+    context: &Context<'_>,
+    coverage: &mut Coverage,
+    warnings: &mut Vec<String>,
+) -> Result<(), Refusal> {
     let (mut unread, mut failed, mut unsure) = (0_u64, 0_u64, Vec::new());
     for page in std::mem::take(&mut found.pictures_only) {
         context.bounds.check_time()?;
@@ -188,7 +203,9 @@ fn recognize(found: &mut Found, context: &Context<'_>, coverage: &mut Coverage, 
     }
     if let Some(first) = unsure.first() {
         let count = unsure.len();
-        warnings.push(format!("the words of {count} pages, the first of them {first}, were read off pictures with little confidence"));
+        warnings.push(format!(
+            "the words of {count} pages, the first of them {first}, were read off pictures with little confidence"
+        ));
     }
     Ok(())
 }
@@ -244,10 +261,10 @@ fn block(text: paragraphs::Text, heading: Option<u8>, locator: Locator) -> Block
         (Some(level), _) => (BlockKind::Heading, level),
         (None, TextKind::Code) => (BlockKind::Code, 0),
         (None, TextKind::Item) => (BlockKind::ListItem, 1),
-        (None, TextKind::Paragraph) if is_caption(&text.text) => (BlockKind::Caption, 0),
+        (None, TextKind::Paragraph) if is_caption(&text.words) => (BlockKind::Caption, 0),
         (None, TextKind::Paragraph) => (BlockKind::Paragraph, 0),
     };
-    let mut words = text.text;
+    let mut words = text.words;
     if let (BlockKind::ListItem, Some(lists::Marker::Bullet(length))) = (kind, lists::marker(&words)) {
         words.drain(..length);
     }
@@ -259,7 +276,8 @@ fn is_caption(text: &str) -> bool {
     const WORDS: [&str; 8] = ["Figure", "Fig.", "Table", "Listing", "Abbildung", "Abb.", "Tabelle", "Tableau"];
     let numbered = |rest: &str| {
         let rest = rest.trim_start();
-        let digits = rest.len() - rest.trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, '.' | '-')).len();
+        let digits =
+            rest.len() - rest.trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, '.' | '-')).len();
         let after = rest[digits..].chars().next();
         digits > 0 && (rest[..digits].ends_with('.') || matches!(after, Some(':' | '|' | '—' | '–')))
     };

@@ -23,7 +23,9 @@ pub enum Part {
 impl Part {
     pub fn u(&self) -> (f32, f32) {
         match self {
-            Self::Words(words) => words.iter().fold((f32::MAX, f32::MIN), |u, word| (u.0.min(word.u.0), u.1.max(word.u.1))),
+            Self::Words(words) => {
+                words.iter().fold((f32::MAX, f32::MIN), |u, word| (u.0.min(word.u.0), u.1.max(word.u.1)))
+            }
             Self::Table(table) => table.u,
         }
     }
@@ -58,7 +60,9 @@ pub fn parts(rows: Vec<Vec<Word>>, walls: &[(f32, (f32, f32))]) -> Vec<Part> {
         for word in row {
             let apart = open.last().is_some_and(|last| {
                 let walled = || {
-                    walls.iter().any(|(u, v)| last.u.1 <= *u + 0.5 && *u <= word.u.0 + 0.5 && v.0 < word.v && word.v < v.1)
+                    walls
+                        .iter()
+                        .any(|(u, v)| last.u.1 <= *u + 0.5 && *u <= word.u.0 + 0.5 && v.0 < word.v && word.v < v.1)
                 };
                 word.u.0 - last.u.1 > PART_GAP * last.size.max(word.size) || walled()
             });
@@ -108,9 +112,10 @@ fn split(parts: Vec<Part>, rtl: bool, depth: usize, out: &mut Vec<Region>) {
 fn rows(parts: Vec<Part>) -> Vec<Vec<Part>> {
     let mut rows: Vec<Vec<Part>> = Vec::new();
     for part in parts {
-        let joins = rows.last().and_then(|row| row.first()).is_some_and(|first| {
-            part.v() - first.v() <= 0.3 * first.size().min(part.size())
-        });
+        let joins = rows
+            .last()
+            .and_then(|row| row.first())
+            .is_some_and(|first| part.v() - first.v() <= 0.3 * first.size().min(part.size()));
         match rows.last_mut() {
             Some(row) if joins => row.push(part),
             _ => rows.push(vec![part]),
@@ -165,7 +170,8 @@ fn bands(boxes: &[Vec<(f32, f32)>], all: (f32, f32), narrowest: f32) -> Vec<Band
         let mut still: Vec<Band> = Vec::with_capacity(open.len());
         let mut used = vec![false; gaps.len()];
         for mut band in open.drain(..) {
-            let meets = gaps.iter().enumerate().map(|(index, gap)| (index, (gap.0.max(band.gap.0), gap.1.min(band.gap.1))));
+            let meets =
+                gaps.iter().enumerate().map(|(index, gap)| (index, (gap.0.max(band.gap.0), gap.1.min(band.gap.1))));
             match meets.max_by(|a, b| (a.1.1 - a.1.0).total_cmp(&(b.1.1 - b.1.0))) {
                 Some((index, gap)) if gap.1 - gap.0 >= narrowest => {
                     band.gap = gap;
@@ -184,7 +190,13 @@ fn bands(boxes: &[Vec<(f32, f32)>], all: (f32, f32), narrowest: f32) -> Vec<Band
             if open.len() < BANDS_MAX {
                 let middle = gap.0.midpoint(gap.1);
                 let left = usize::from(row.iter().any(|u| u.0 < middle));
-                open.push(Band { start: at, end: at + 1, gap, left, right: usize::from(row.iter().any(|u| u.0 >= middle)) });
+                open.push(Band {
+                    start: at,
+                    end: at + 1,
+                    gap,
+                    left,
+                    right: usize::from(row.iter().any(|u| u.0 >= middle)),
+                });
             }
         }
     }
@@ -228,7 +240,8 @@ impl Side {
                 self.words += words.len();
                 self.chars += words.iter().map(|word| word.seen.chars().count()).sum::<usize>();
                 // A character of a script without spaces says as much as half a word.
-                self.words += words.iter().flat_map(|word| word.seen.chars()).filter(|char| *char >= '\u{2e80}').count() / 3;
+                self.words +=
+                    words.iter().flat_map(|word| word.seen.chars()).filter(|char| *char >= '\u{2e80}').count() / 3;
             }
             Part::Table(_) => {}
         }

@@ -13,8 +13,7 @@ pub struct Glyph {
     pub advance: (f32, f32),
     /// Its em, in points.
     pub size: f32,
-    /// Its font, in [`Drawn::fonts`].
-    pub font: u16,
+    pub look: FontLook,
     /// Whether it is drawn at all: the text layer under a scan is not.
     pub hidden: bool,
     /// Whether the file says that it belongs to the page and not to the text, as running heads do.
@@ -47,7 +46,6 @@ pub struct Drawn {
     pub height: f32,
     pub text: String,
     pub glyphs: Vec<Glyph>,
-    pub fonts: Vec<FontLook>,
     pub rulings: Vec<Ruling>,
     /// The boxes of its pictures.
     pub pictures: Vec<BoundingBox>,

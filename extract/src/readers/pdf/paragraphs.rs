@@ -19,7 +19,7 @@ pub enum Passage {
 /// A paragraph, an item of a list, or code.
 #[derive(Debug)]
 pub struct Text {
-    pub text: String,
+    pub words: String,
     pub kind: TextKind,
     pub size: f32,
     pub look: FontLook,
@@ -69,7 +69,17 @@ pub fn passages(pieces: Vec<Piece>, vocabulary: &HashSet<String>, mono_is_code: 
                 close(&mut open, vocabulary, mono_is_code, &mut out);
                 let (size, look) = (0.0, FontLook::default());
                 let kind = TextKind::Paragraph;
-                let text = Text { text, kind, size, look, lines: 1, pages: (page, page), bbox, region: 0, ends_open: false };
+                let text = Text {
+                    words: text,
+                    kind,
+                    size,
+                    look,
+                    lines: 1,
+                    pages: (page, page),
+                    bbox,
+                    region: 0,
+                    ends_open: false,
+                };
                 out.push(Passage::Text(text));
             }
         }
@@ -109,7 +119,10 @@ fn starts(last: &Line, line: &Line, open: &[Line], shape: Shape, mono_is_code: b
     }
     let em = line.size.max(0.1);
     let code = mono_is_code && last.look.mono;
-    if (last.size - line.size).abs() > em * 0.09 || last.look.bold != line.look.bold || (mono_is_code && last.look.mono != line.look.mono) {
+    if (last.size - line.size).abs() > em * 0.09
+        || last.look.bold != line.look.bold
+        || (mono_is_code && last.look.mono != line.look.mono)
+    {
         return true;
     }
     let step = (line.v - last.v) / em;
@@ -119,22 +132,31 @@ fn starts(last: &Line, line: &Line, open: &[Line], shape: Shape, mono_is_code: b
     if step < 0.2 || step > (shape.leading * 1.28).max(shape.leading + 0.12) {
         return true;
     }
-    if lists::marker(&line.text).is_some() && (lists::marker(&open[0].text).is_some() || line.u.0 >= open[0].u.0 - em * 0.5) {
+    if lists::marker(&line.text).is_some()
+        && (lists::marker(&open[0].text).is_some() || line.u.0 >= open[0].u.0 - em * 0.5)
+    {
         // A number at the start of a line may be a number of the sentence.
-        let certain = matches!(lists::marker(&line.text), Some(lists::Marker::Bullet(_))) || !line.text.starts_with(char::is_numeric);
+        let certain = matches!(lists::marker(&line.text), Some(lists::Marker::Bullet(_)))
+            || !line.text.starts_with(char::is_numeric);
         if certain || ends_sentence(&last.text) || lists::marker(&open[0].text).is_some() {
             return true;
         }
     }
     if line.rtl {
-        return (shape.right - line.u.1 > em && shape.right - last.u.1 < em * 0.5) || last.u.0 - shape.left > (shape.right - shape.left) * 0.3;
+        return (shape.right - line.u.1 > em && shape.right - last.u.1 < em * 0.5)
+            || last.u.0 - shape.left > (shape.right - shape.left) * 0.3;
     }
     let indented = line.u.0 - last.u.0;
     let hanging = lists::marker(&open[0].text).is_some();
     if indented > em * 0.8 && !hanging && open.len() > 1 {
         return true;
     }
-    if indented > em * 0.8 && !hanging && open.len() == 1 && last.u.0 - shape.left < em * 0.3 && ends_sentence(&last.text) {
+    if indented > em * 0.8
+        && !hanging
+        && open.len() == 1
+        && last.u.0 - shape.left < em * 0.3
+        && ends_sentence(&last.text)
+    {
         return true;
     }
     if hanging && open.len() > 1 && indented < -em * 0.8 && shape.right - last.u.1 > em * 3.0 {
@@ -147,7 +169,9 @@ fn starts(last: &Line, line: &Line, open: &[Line], shape: Shape, mono_is_code: b
     let room = shape.right - last.u.1;
     let aligned = indented.abs() < em * 0.6 || open.len() == 1;
     let width = shape.right - shape.left;
-    aligned && room > line.first_word + em * 1.2 && room > width * if ends_sentence(&last.text) { 0.08 } else { 0.25 }
+    aligned
+        && room > line.first_word + em * 1.2
+        && room > width * if ends_sentence(&last.text) { 0.08 } else { 0.25 }
         && !(last.text.ends_with(['-', ',', '\u{ad}']))
 }
 
@@ -171,7 +195,13 @@ fn close(open: &mut Vec<Line>, vocabulary: &HashSet<String>, mono_is_code: bool,
     let text = text.replace('\u{ad}', "");
     let last = &lines[lines.len() - 1];
     let passage = Text {
-        kind: if code { TextKind::Code } else if item { TextKind::Item } else { TextKind::Paragraph },
+        kind: if code {
+            TextKind::Code
+        } else if item {
+            TextKind::Item
+        } else {
+            TextKind::Paragraph
+        },
         size: first.size,
         look: first.look,
         lines: lines.len(),
@@ -179,12 +209,12 @@ fn close(open: &mut Vec<Line>, vocabulary: &HashSet<String>, mono_is_code: bool,
         bbox: lines.iter().map(|line| line.bbox).reduce(BoundingBox::around).unwrap_or(first.bbox),
         region: last.region,
         ends_open: !ends_sentence(&text),
-        text,
+        words: text,
     };
     if let Some(Passage::Text(before)) = out.last_mut()
         && before.goes_on(&passage)
     {
-        lines::join(&mut before.text, &passage.text, vocabulary);
+        lines::join(&mut before.words, &passage.words, vocabulary);
         before.bbox = before.bbox.around(passage.bbox);
         before.pages.1 = passage.pages.1;
         before.lines += passage.lines;
@@ -192,7 +222,7 @@ fn close(open: &mut Vec<Line>, vocabulary: &HashSet<String>, mono_is_code: bool,
         before.ends_open = passage.ends_open;
         return;
     }
-    if !passage.text.trim().is_empty() {
+    if !passage.words.trim().is_empty() {
         out.push(Passage::Text(passage));
     }
 }
@@ -208,7 +238,7 @@ impl Text {
             && (self.size - next.size).abs() < 0.5
             && self.look.bold == next.look.bold
             && next.pages.0 <= self.pages.1 + 1
-            && next.text.starts_with(char::is_lowercase)
+            && next.words.starts_with(char::is_lowercase)
     }
 }
 

@@ -150,7 +150,8 @@ fn grid(across: &[Ruling], down: &[Ruling]) -> Option<Grid> {
 
 /// Where lines stand, and where those that cross them end outside of the outermost.
 fn parts(rulings: &[Ruling], crossing: &[Ruling]) -> Vec<f32> {
-    let ends = crossing.iter().fold((f32::MAX, f32::MIN), |ends, ruling| (ends.0.min(ruling.from), ends.1.max(ruling.to)));
+    let ends =
+        crossing.iter().fold((f32::MAX, f32::MIN), |ends, ruling| (ends.0.min(ruling.from), ends.1.max(ruling.to)));
     let mut at: Vec<f32> = rulings.iter().map(|ruling| ruling.at).collect();
     at.sort_by(f32::total_cmp);
     at.dedup_by(|next, last| *next - *last <= SAME);

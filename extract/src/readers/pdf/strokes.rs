@@ -1,5 +1,7 @@
 //! Straight lines among the paths of a page.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "of the many instructions few build or paint paths")]
+
 use hayro_syntax::content::ops::TypedInstruction as Op;
 use kurbo::{Affine, Point};
 
@@ -54,14 +56,11 @@ impl Path {
                     self.rects.push((at(x, y), at(x + rect.2.as_f64(), y + rect.3.as_f64())));
                 }
             }
-            Op::StrokePath(_) => self.stroke(into),
-            Op::CloseAndStrokePath(_)
-            | Op::CloseFillAndStrokeNonZero(_)
-            | Op::CloseFillAndStrokeEvenOdd(_) => {
+            Op::CloseAndStrokePath(_) | Op::CloseFillAndStrokeNonZero(_) | Op::CloseFillAndStrokeEvenOdd(_) => {
                 self.line(self.start);
                 self.stroke(into);
             }
-            Op::FillAndStrokeNonZero(_) | Op::FillAndStrokeEvenOdd(_) => self.stroke(into),
+            Op::StrokePath(_) | Op::FillAndStrokeNonZero(_) | Op::FillAndStrokeEvenOdd(_) => self.stroke(into),
             Op::FillPathNonZero(_) | Op::FillPathNonZeroCompatibility(_) | Op::FillPathEvenOdd(_) => self.fill(into),
             Op::EndPath(_) => self.clear(),
             _ => {}
@@ -127,7 +126,6 @@ fn keep(from: Point, to: Point, into: &mut Vec<Ruling>) {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "places on a page need no more digits than f32 has")]
 fn ruling(horizontal: bool, at: f64, one: f64, other: f64) -> Ruling {
     Ruling { horizontal, at: at as f32, from: one.min(other) as f32, to: one.max(other) as f32 }
 }
