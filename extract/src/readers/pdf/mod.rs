@@ -23,6 +23,7 @@ mod order;
 mod outline;
 mod page;
 mod paragraphs;
+mod quantity;
 mod ruled;
 mod strokes;
 mod tables;

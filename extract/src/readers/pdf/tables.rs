@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::bidi;
 use super::frame::Word;
 use super::page::Ruling;
+use super::quantity;
 use super::ruled::{self, Grid};
 use crate::contract::{Cell, Column, Row, Table};
 use crate::readers::cells;
@@ -133,7 +134,7 @@ fn alike(cells: &[(usize, &Vec<&Word>)]) -> Option<Vec<f32>> {
         own.len() == first.len() && own.iter().zip(&first).all(|(a, b)| (a - b).abs() < 2.0)
     };
     let words = || cells.iter().flat_map(|(_, words)| words.iter());
-    let numbers = words().filter(|word| cells::looks_like_number(&word.seen)).count();
+    let numbers = words().filter(|word| quantity::is_shown(&word.seen)).count();
     let well = first.len() > 1
         && cells.len() > 1
         && cells.iter().all(|(_, words)| same(words))
@@ -229,7 +230,7 @@ impl Draft {
     /// How many of the first rows name the columns.
     fn header_rows(&self) -> usize {
         // Years name columns as often as they fill them.
-        let is_number = |cell: &&String| cells::looks_like_number(cell) && !cells::looks_like_year(cell);
+        let is_number = |cell: &&String| quantity::is_shown(cell) && !quantity::is_year(cell);
         let numbers = |row: &[String]| row.iter().filter(is_number).count();
         let filled = |row: &[String]| row.iter().filter(|cell| !cell.is_empty()).count();
         let body_numbers: usize = self.rows.iter().skip(1).map(|row| numbers(row)).sum();
@@ -294,7 +295,7 @@ impl Draft {
             numbered: false,
         };
         table.total_rows = table.rows.len() as u64;
-        cells::type_columns(&mut table);
+        cells::type_cells(&mut table, false);
         table
     }
 }

@@ -4,8 +4,8 @@ use super::bidi;
 use super::frame::Word;
 use super::lists;
 use super::order::{Part, Region};
+use super::quantity;
 use super::tables::{Draft, cell_text};
-use crate::readers::cells;
 
 /// In a region of more rows no tables are looked for.
 const ROWS_MAX: usize = 4000;
@@ -179,7 +179,7 @@ fn is_table(rows: &[Vec<String>]) -> bool {
     if columns == 2 && markers * 2 > first.len() {
         return false;
     }
-    let numbers = |cells: &[&String]| cells.iter().filter(|cell| cells::looks_like_number(cell)).count();
+    let numbers = |cells: &[&String]| cells.iter().filter(|cell| quantity::is_shown(cell)).count();
     let (total, filled) = (rows.len() * columns, cells().count());
     let long = cells().filter(|cell| cell.chars().count() > 60).count();
     let rtl_first = cells().any(|cell| bidi::is_mostly_rtl(cell)) && numbers(&first) * 3 > first.len();
