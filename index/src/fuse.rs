@@ -23,6 +23,9 @@ pub enum Fusion {
         /// The vector leg's share, 0 to 1, of what scores that are equally far apart are worth; the lexical leg has the
         /// rest. It belongs to the model.
         vector_share: f64,
+        /// How far apart the model's cosines are where it can tell texts apart, or 0: closer ones count as if they were
+        /// this far apart, so that the leg has little to say in a language that the model does not know.
+        spread_min: f64,
     },
     /// The sum of `weight / (60 + rank)` over the legs that returned the candidate, ranks counted from 1.
     ReciprocalRank,
@@ -79,18 +82,17 @@ impl Scores {
     }
 
     /// The vector leg's share of scores that are shares of the best ones, when it has `share` of scores that are equally far
-    /// apart. Where the scores of a leg are all the same, distance tells nothing, and it is `share` itself.
-    pub fn vector_share(&self, share: f64) -> f64 {
-        let Self { lexical, similarity } = self;
-        // Both weights are multiplied by both spreads, so that neither is divided by.
-        let lexical_weight = (1.0 - share) * f64::from(lexical.best) * similarity.spread();
-        let vector_weight = share * f64::from(similarity.best) * lexical.spread();
-        let sum = lexical_weight + vector_weight;
-        if lexical.spread() > SPREAD_MIN && similarity.spread() > SPREAD_MIN && sum > 0.0 {
-            vector_weight / sum
-        } else {
-            share
+    /// apart, cosines at least `spread_min`. Where the scores of a leg are all the same, distance tells nothing, and it is
+    /// `share` itself.
+    pub fn vector_share(&self, share: f64, spread_min: f64) -> f64 {
+        let lexical = (f64::from(self.lexical.best), self.lexical.spread());
+        let vector = (f64::from(self.similarity.best), self.similarity.spread());
+        if lexical.1 <= SPREAD_MIN || vector.1 <= SPREAD_MIN {
+            return share;
         }
+        let lexical = (1.0 - share) * lexical.0 / lexical.1;
+        let vector = share * vector.0 / vector.1.max(spread_min);
+        if lexical + vector > 0.0 { vector / (lexical + vector) } else { share }
     }
 }
 
@@ -128,9 +130,9 @@ impl Fusion {
     pub fn parts(&self, candidate: &Candidate, scores: &Scores, query: &Weights) -> Parts {
         let lexical_weight = if query.lexical.is_finite() { query.lexical.max(0.0) } else { 0.0 };
         match *self {
-            Self::Convex { vector_share } => {
+            Self::Convex { vector_share, spread_min } => {
                 let share = |score: f32, best: f32| if best > 0.0 { f64::from((score / best).max(0.0)) } else { 0.0 };
-                let vector_share = scores.vector_share(vector_share);
+                let vector_share = scores.vector_share(vector_share, spread_min);
                 Parts {
                     lexical: lexical_weight
                         * (1.0 - vector_share)
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn scores_that_are_equally_far_apart_count_by_the_share() {
-        let fusion = Fusion::Convex { vector_share: 0.4 };
+        let fusion = Fusion::Convex { vector_share: 0.4, spread_min: 0.0 };
         let candidates = [candidate(Some((1, 8.0)), None, 0.2, 0), candidate(Some((2, 4.0)), Some(1), 0.8, 0)];
         let scores = Scores::default().with(&candidates);
         // Spreads of 2 and 0.3: what 4 of BM25 are worth is 0.6 / 0.4 of what 0.6 of the cosine are.
@@ -224,8 +226,22 @@ mod tests {
     fn a_share_stays_where_scores_tell_nothing_apart() {
         let same = [candidate(Some((1, 8.0)), Some(1), 0.2, 0), candidate(Some((2, 8.0)), Some(2), 0.8, 0)];
         for candidates in [&same[..1], &same[..], &[]] {
-            near(Scores::default().with(candidates).vector_share(0.4), 0.4);
+            near(Scores::default().with(candidates).vector_share(0.4, 0.0), 0.4);
         }
+    }
+
+    #[test]
+    fn cosines_that_are_all_alike_say_little() {
+        let flat = [candidate(Some((1, 8.0)), Some(2), 0.98, 0), candidate(Some((2, 4.0)), Some(1), 0.99, 0)];
+        let scores = Scores::default().with(&flat);
+        let apart = |spread_min| {
+            let fusion = Fusion::Convex { vector_share: 0.5, spread_min };
+            let [first, second] = flat.map(|one| fusion.parts(&one, &scores, &weights(1.0, &[])));
+            (second.vector - first.vector) / (first.lexical - second.lexical)
+        };
+        // Their own spread is 0.005.
+        near(apart(0.0), 1.0);
+        near(apart(0.05), 0.1);
     }
 
     #[test]
@@ -237,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_name_that_many_hold_tells_little() {
-        let fusion = Fusion::Convex { vector_share: 0.4 };
+        let fusion = Fusion::Convex { vector_share: 0.4, spread_min: 0.0 };
         let names = |names, holders: &[u64]| {
             fusion.parts(&candidate(None, None, 0.0, names), &Scores::default(), &weights(1.0, holders)).names
         };
@@ -250,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_query_that_is_a_name_is_about_it_however_many_hold_it() {
-        let fusion = Fusion::Convex { vector_share: 0.4 };
+        let fusion = Fusion::Convex { vector_share: 0.4, spread_min: 0.0 };
         let query = Weights { names_share: 1.0, ..weights(1.0, &[1000]) };
         let spelled = candidate(None, None, 0.0, 0b1);
         let otherwise = Candidate { spelled: 0, ..spelled };
@@ -260,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_points_away_from_the_query_adds_nothing() {
-        let fusion = Fusion::Convex { vector_share: 1.0 };
+        let fusion = Fusion::Convex { vector_share: 1.0, spread_min: 0.0 };
         let away = candidate(None, Some(1), -0.3, 0);
         near(fusion.parts(&away, &Scores::default().with(&[away]), &weights(1.0, &[])).score(), 0.0);
     }

@@ -2,6 +2,7 @@
 
 use loom_index::fuse::Fusion;
 
+use crate::embed::Card;
 use crate::error::{Code, Error};
 
 /// How searches rank and how far they reach.
@@ -45,10 +46,13 @@ impl Default for SearchSettings {
 }
 
 impl SearchSettings {
-    /// The fusion of legs of which one has vectors of a model whose card says `vector_share`.
-    pub fn fusion(&self, vector_share: f64) -> Fusion {
+    /// The fusion of legs of which one has vectors of a model with this card.
+    pub fn fusion(&self, card: &Card) -> Fusion {
         match self.fusion {
-            FusionKind::Convex => Fusion::Convex { vector_share: self.vector_share.unwrap_or(vector_share) },
+            FusionKind::Convex => Fusion::Convex {
+                vector_share: self.vector_share.unwrap_or(card.vector_share),
+                spread_min: card.spread_min,
+            },
             FusionKind::ReciprocalRank => Fusion::ReciprocalRank,
         }
     }
