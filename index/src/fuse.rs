@@ -232,16 +232,17 @@ mod tests {
 
     #[test]
     fn cosines_that_are_all_alike_say_little() {
-        let flat = [candidate(Some((1, 8.0)), Some(2), 0.98, 0), candidate(Some((2, 4.0)), Some(1), 0.99, 0)];
+        let flat =
+            [candidate(Some((1, 8.0)), Some(2), 0.984_375, 0), candidate(Some((2, 4.0)), Some(1), 0.992_187_5, 0)];
         let scores = Scores::default().with(&flat);
         let apart = |spread_min| {
             let fusion = Fusion::Convex { vector_share: 0.5, spread_min };
             let [first, second] = flat.map(|one| fusion.parts(&one, &scores, &weights(1.0, &[])));
             (second.vector - first.vector) / (first.lexical - second.lexical)
         };
-        // Their own spread is 0.005.
+        // Their own spread is a 256th.
         near(apart(0.0), 1.0);
-        near(apart(0.05), 0.1);
+        near(apart(10.0 / 256.0), 0.1);
     }
 
     #[test]
