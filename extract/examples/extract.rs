@@ -110,7 +110,7 @@ fn words(out: &mut String, block: &Block) {
 fn rows(out: &mut String, table: &Table) {
     let mut row = |cells: Vec<&str>| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('\n', " ").replace('|', "\\|")).collect();
-        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+        out.extend(["| ", &cells.join(" | "), " |\n"]);
     };
     row(table.columns.iter().map(|column| column.name.as_str()).collect());
     row(vec!["---"; table.columns.len()]);

@@ -257,10 +257,10 @@ fn pass(
         }
     }
     reading.time("store", (ms(started) - in_legs).max(0.0));
-    let scores = legs::scores(&asked);
+    let scales = legs::scores(&asked);
     let weights = weights(request, &asked);
     if let Some(report) = &mut found.report {
-        *report = report_of(reading, request, &asked, &scores);
+        *report = report_of(reading, request, &asked, &scales);
     }
     if let Some(addressed) = asked.iter().find(|asked| asked.scope == scopes[0]) {
         found.embedding_model.clone_from(&addressed.model.name);
@@ -270,7 +270,7 @@ fn pass(
     for asked in &asked {
         let card = reading.card(&asked.model);
         let fusion = reading.config().search.fusion(&card);
-        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scores, &weights));
+        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scales, &weights));
         all.extend(ranked.into_iter().map(|ranked| (asked, ranked, f64::from(card.noise_floor))));
     }
     // Stable: equals stay in the order of their namespaces.

@@ -127,6 +127,10 @@ pub fn queries(documents: &[Document], most: usize) -> Vec<Kind> {
     ]
 }
 
+fn has_extension(path: &str, extension: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|found| found == extension)
+}
+
 fn found(documents: &[Document]) -> Found<'_> {
     let mut found = Found::default();
     for document in documents {
@@ -135,14 +139,14 @@ fn found(documents: &[Document]) -> Found<'_> {
                 to.entry(name).or_default().push((document, offset));
             }
         };
-        if document.path.ends_with(".sql") {
+        if has_extension(&document.path, "sql") {
             let (tables, columns) = sql::definitions(&document.content);
             put(&mut found.tables, tables);
             put(&mut found.columns, columns);
         } else {
             let code = markdown::code(&document.content);
             put(&mut found.paths, code.toml);
-            if document.path.ends_with(".md") {
+            if has_extension(&document.path, "md") {
                 found.alone.extend(code.alone);
                 found.fenced.extend(code.fenced);
             }

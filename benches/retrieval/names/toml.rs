@@ -50,12 +50,11 @@ fn balance(mut open: usize, line: &str) -> usize {
     for c in line.chars() {
         match (quote, c) {
             (Some(mark), c) if c == mark => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(c),
             (None, '#') => break,
             (None, '[') => open += 1,
             (None, ']') => open = open.saturating_sub(1),
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     open
