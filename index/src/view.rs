@@ -10,7 +10,7 @@ use crate::catalog::Filter;
 use crate::error::Error;
 use crate::projection::{Model, State};
 use crate::selection::Selection;
-use crate::text::{Lookup, WordStatistics};
+use crate::text::{Held, Lookup, WordStatistics};
 use crate::vector::VectorHit;
 
 /// What the legs are asked.
@@ -49,6 +49,8 @@ pub struct Candidate {
     pub names_rank: Option<u32>,
     /// Which of the names it holds, a bit for each.
     pub names: u64,
+    /// Which of them it spells as the query does.
+    pub spelled: u64,
 }
 
 impl Candidate {
@@ -61,6 +63,7 @@ impl Candidate {
             similarity: None,
             names_rank: None,
             names: 0,
+            spelled: 0,
         }
     }
 }
@@ -180,28 +183,29 @@ impl View<'_> {
         hits.vector_ms = ms(started);
         let started = Instant::now();
         let named = self.named(query, &selection, &mut hits.name_holders)?;
-        for (rank, (chunk, names, score)) in (1..).zip(named) {
+        for (rank, (chunk, held, score)) in (1..).zip(named) {
             let candidate = entry(&mut candidates, chunk);
-            (candidate.names_rank, candidate.names, candidate.lexical_score) = (Some(rank), names, score);
+            (candidate.names_rank, candidate.names, candidate.spelled) = (Some(rank), held.names, held.spelled);
+            candidate.lexical_score = score;
         }
         hits.names_ms = ms(started);
         hits.candidates = candidates.into_values().collect();
         Ok(hits)
     }
 
-    /// The chunks that hold most of the names, most first, those of equally many by their words, with what these are
-    /// worth.
+    /// The chunks that hold most of the names, most first, those of equally many by how many are spelled alike, then by
+    /// their words, with what these are worth.
     fn named(
         &self,
         query: &LegQuery<'_>,
         selection: &Selection,
         holders: &mut Vec<u64>,
-    ) -> Result<Vec<(ChunkId, u64, f32)>, Error> {
+    ) -> Result<Vec<(ChunkId, Held, f32)>, Error> {
         if query.names.is_empty() {
             return Ok(Vec::new());
         }
         let found = self.state.lexical.named(query.names, selection)?;
-        holders.extend((0..query.names.len()).map(|at| found.values().map(|names| names >> at & 1).sum::<u64>()));
+        holders.extend((0..query.names.len()).map(|at| found.values().map(|held| held.names >> at & 1).sum::<u64>()));
         let mut scores: HashMap<ChunkId, f32> = HashMap::new();
         if let Some(words) = query.words {
             let only = Selection::of(found.keys().copied());
@@ -209,9 +213,10 @@ impl View<'_> {
             scores.extend(hits.into_iter().map(|hit| (hit.chunk, hit.score)));
         }
         let score = |chunk: ChunkId| scores.get(&chunk).copied().unwrap_or(0.0);
-        let mut ranked: Vec<_> = found.into_iter().map(|(chunk, names)| (chunk, names, score(chunk))).collect();
-        ranked.sort_unstable_by(|(left, left_names, left_score), (right, right_names, right_score)| {
-            let names = right_names.count_ones().cmp(&left_names.count_ones());
+        let mut ranked: Vec<_> = found.into_iter().map(|(chunk, held)| (chunk, held, score(chunk))).collect();
+        let counts = |held: &Held| (held.names.count_ones(), held.spelled.count_ones());
+        ranked.sort_unstable_by(|(left, left_held, left_score), (right, right_held, right_score)| {
+            let names = counts(right_held).cmp(&counts(left_held));
             names.then_with(|| right_score.total_cmp(left_score)).then(left.cmp(right))
         });
         ranked.truncate(query.depth);

@@ -16,6 +16,7 @@ const INDENT: usize = 3;
 
 /// Find passages
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Args {
     /// What to find, in plain words
     #[arg(required = true)]

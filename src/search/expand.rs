@@ -96,6 +96,9 @@ pub fn expand(
     Ok(())
 }
 
+/// Chunks that follow each other, which of them is the hit's, and the first and the last that are wanted.
+type Around = (Vec<Chunk>, usize, (usize, usize));
+
 /// The chunks around the hit that are asked for, and perhaps others: which of them is the hit, and which are the first and
 /// the last that are asked for, of a long section as many as fill a passage. `None` when the hit is not among them.
 fn around(
@@ -104,7 +107,7 @@ fn around(
     version: &Version,
     snapshot: &dyn Snapshot,
     how: Expand,
-) -> Result<Option<(Vec<Chunk>, usize, (usize, usize))>, Error> {
+) -> Result<Option<Around>, Error> {
     let (mut before, mut after) = match how {
         Expand::Neighbours { before, after } => (before, after),
         Expand::Section(WholeSection::Section) => (SECTION_CHUNKS, SECTION_CHUNKS),

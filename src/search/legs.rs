@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use loom_index::fuse::Best;
+use loom_index::fuse::Scores;
 use loom_index::text::{Lookup, WordStatistics};
 use loom_index::vector::VectorHit;
 use loom_index::{Candidate, LegHits, LegQuery, Model, Projection};
@@ -225,7 +225,7 @@ fn merge(asked: &mut [Asked], depth: usize) {
         depth,
         everywhere,
         |found| &mut found.names_rank,
-        |found| (found.names.count_ones(), found.lexical_score),
+        |found| (found.names.count_ones() << 8 | found.spelled.count_ones(), found.lexical_score),
     );
     for model in models {
         let of_model = |asked: &Asked| asked.model == model;
@@ -288,9 +288,9 @@ fn complete(question: &Question<'_>, views: Views<'_>, open: &[Open], asked: &mu
     Ok(true)
 }
 
-/// The best scores of all namespaces, by which each one's are measured.
-pub fn best(asked: &[Asked]) -> Best {
-    asked.iter().fold(Best::default(), |best, asked| best.with(&asked.legs.candidates))
+/// The scores of all namespaces, by which each one's are measured.
+pub fn scores(asked: &[Asked]) -> Scores {
+    asked.iter().fold(Scores::default(), |scores, asked| scores.with(&asked.legs.candidates))
 }
 
 /// How many chunks of all namespaces hold each of the names.

@@ -15,7 +15,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use loom_index::fuse::{Best, Fusion, Parts, Weights};
+use loom_index::fuse::{Fusion, Parts, Scores, Weights};
 use loom_index::{Candidate, Filter, LegHits};
 use loom_storage::{ChunkId, Scope, Snapshot, Version, VersionId};
 
@@ -257,10 +257,10 @@ fn pass(
         }
     }
     reading.time("store", (ms(started) - in_legs).max(0.0));
-    let best = legs::best(&asked);
+    let scales = legs::scores(&asked);
     let weights = weights(request, &asked);
     if let Some(report) = &mut found.report {
-        *report = report_of(reading, request, &asked);
+        *report = report_of(reading, request, &asked, &scales);
     }
     if let Some(addressed) = asked.iter().find(|asked| asked.scope == scopes[0]) {
         found.embedding_model.clone_from(&addressed.model.name);
@@ -269,8 +269,8 @@ fn pass(
     let mut all: Vec<(&Asked, Ranked<'_>, f64)> = Vec::new();
     for asked in &asked {
         let card = reading.card(&asked.model);
-        let fusion = reading.config().search.fusion(card.vector_share);
-        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, best, &weights));
+        let fusion = reading.config().search.fusion(&card);
+        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scales, &weights));
         all.extend(ranked.into_iter().map(|ranked| (asked, ranked, f64::from(card.noise_floor))));
     }
     // Stable: equals stay in the order of their namespaces.
@@ -295,16 +295,18 @@ fn weights(request: &Request<'_>, asked: &[Asked]) -> Weights {
     }
 }
 
-fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked]) -> SearchReport {
+fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked], scores: &Scores) -> SearchReport {
     let count = |returned: fn(&Candidate) -> bool| {
         let of_one = |asked: &Asked| asked.legs.candidates.iter().filter(|candidate| returned(candidate)).count();
         asked.iter().map(of_one).sum::<usize>() as u64
     };
-    let fusion = asked.first().map(|asked| reading.config().search.fusion(reading.card(&asked.model).vector_share));
+    let fusion = asked.first().map(|asked| reading.config().search.fusion(&reading.card(&asked.model)));
     let (fusion, vector_share) = match (request.mode, fusion) {
         (SearchMode::Lexical, _) => ("lexical", None),
         (SearchMode::Semantic, _) => ("semantic", None),
-        (SearchMode::Hybrid, Some(Fusion::Convex { vector_share })) => ("convex", Some(vector_share)),
+        (SearchMode::Hybrid, Some(Fusion::Convex { vector_share, spread_min })) => {
+            ("convex", Some(scores.vector_share(vector_share, spread_min)))
+        }
         (SearchMode::Hybrid, Some(Fusion::ReciprocalRank)) => ("reciprocal_rank", None),
         (SearchMode::Hybrid, None) => ("", None),
     };
@@ -322,10 +324,10 @@ fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked]) -> S
 
 /// The candidates of one namespace by itself, best first.
 fn ranked_of<'a>(reading: &Reading<'_>, request: &Request<'_>, asked: &'a Asked) -> Vec<Ranked<'a>> {
-    let fusion = reading.config().search.fusion(reading.card(&asked.model).vector_share);
-    let best = Best::default().with(&asked.legs.candidates);
+    let fusion = reading.config().search.fusion(&reading.card(&asked.model));
+    let scores = Scores::default().with(&asked.legs.candidates);
     let weights = weights(request, std::slice::from_ref(asked));
-    ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, best, &weights))
+    ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scores, &weights))
 }
 
 /// The candidates of one namespace, best first.

@@ -14,6 +14,7 @@ mod decode;
 mod delimited;
 mod eml;
 mod html;
+mod image;
 mod ipynb;
 mod json;
 mod json_scan;
@@ -23,6 +24,8 @@ mod likely;
 mod magic;
 mod markdown;
 mod ocr;
+mod parquet;
+mod pdf;
 mod spans;
 mod sql;
 #[cfg(test)]
@@ -33,7 +36,9 @@ mod vtt;
 mod yaml;
 
 pub use bounds::Bounds;
-pub use ocr::{NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText};
+pub use ocr::{
+    Languages, Launcher, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText, PathLauncher, Program, ProgramOcr, Run,
+};
 
 /// What a reader is given beside the file.
 pub struct Context<'a> {
@@ -61,10 +66,13 @@ const READERS: &[Reader] = &[
     Reader { format: "csv", options: &["encoding"], wants_ocr: false, read: delimited::read_csv },
     Reader { format: "eml", options: &[], wants_ocr: false, read: eml::read },
     Reader { format: "html", options: &["encoding"], wants_ocr: false, read: html::read },
+    Reader { format: "image", options: &[], wants_ocr: true, read: image::read },
     Reader { format: "ipynb", options: &["encoding"], wants_ocr: false, read: ipynb::read },
     Reader { format: "json", options: &["encoding"], wants_ocr: false, read: json::read },
     Reader { format: "jsonl", options: &["encoding"], wants_ocr: false, read: jsonl::read },
     Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
+    Reader { format: "parquet", options: &[], wants_ocr: false, read: parquet::read },
+    Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read },
     Reader { format: "sql", options: &["encoding", "sql_dialect"], wants_ocr: false, read: sql::read },
     Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },
     Reader { format: "toml", options: &["encoding"], wants_ocr: false, read: toml::read },

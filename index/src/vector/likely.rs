@@ -22,6 +22,9 @@ const TRIAL_ROWS: usize = 4096;
 const TRIAL_BEST: usize = 10;
 const TRIAL_FOUND_MIN: usize = TRIAL_QUERIES * TRIAL_BEST - 1;
 
+/// So many times the rows that are wanted may be as likely, for signs to be worth anything.
+const LIKELY_TIES_MAX: u64 = 4;
+
 /// So many scans go through all rows before the trial, which takes as long as a few of them: most programs open an index
 /// for one search.
 const TRIAL_AFTER: u32 = 16;
@@ -115,6 +118,11 @@ fn trial(index: &VectorIndex) -> bool {
         let all = distances(rows, query);
         let sampled: Vec<u16> = sample.iter().map(|row| all[*row as usize]).collect();
         let furthest = furthest(&sampled, sample.len() as u64 / LIKELY_SHARE);
+        // Where signs are much alike, the likely rows are most of all, and choosing them gains nothing.
+        let likely = sampled.iter().filter(|distance| **distance <= furthest).count();
+        if likely as u64 > sample.len() as u64 * LIKELY_TIES_MAX / LIKELY_SHARE {
+            return false;
+        }
         let cosine = |row: u32| rows.vector(row).map_or(f32::NEG_INFINITY, |vector| cosine(query, vector));
         let mut best: Vec<(f32, u16)> = sample.iter().zip(&sampled).map(|(row, at)| (cosine(*row), *at)).collect();
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
