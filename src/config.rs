@@ -5,9 +5,12 @@ use crate::clock::Clock;
 use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
 use crate::error::{Code, Error};
+use crate::extraction::ExtractionSettings;
 use crate::id::Ids;
+use crate::jobs::IngestSettings;
 use crate::rerank::RerankSettings;
 use crate::search::SearchSettings;
+use crate::sweep::SweepSettings;
 
 /// The settings of an engine. `Config::default()` needs no environment and no network.
 #[derive(Clone, Debug)]
@@ -25,10 +28,16 @@ pub struct Config {
     pub embedding: EmbedSettings,
     /// The bounds of one document.
     pub documents: DocumentLimits,
+    /// How files are ingested.
+    pub ingest: IngestSettings,
+    /// When originals that nothing needs are removed.
+    pub sweep: SweepSettings,
     /// How searches rank and how far they reach.
     pub search: SearchSettings,
     /// How hits are reranked.
     pub rerank: RerankSettings,
+    /// How files are read.
+    pub extraction: ExtractionSettings,
     /// What the indexes of all namespaces may take together, and how long they are waited for.
     pub index: IndexLimits,
     /// How long one call may take.
@@ -116,6 +125,8 @@ pub struct HttpLimits {
     /// How long requests that were begun may take to end when the server stops, in milliseconds: `LOOM_HTTP_DRAIN_MS`,
     /// default ten seconds.
     pub drain_ms: u64,
+    /// Files that are sent at once: `LOOM_HTTP_UPLOADS`, default 8. The next ones wait as calls do.
+    pub uploads: usize,
     /// How many connections may be open: `LOOM_HTTP_CONNECTIONS`, default 512. The next ones wait in the system's backlog.
     pub connections: usize,
     /// Host names beside the loopback's that requests may name: `LOOM_ALLOWED_HOSTS`, separated by commas.
@@ -133,8 +144,11 @@ impl Default for Config {
             chunks: ChunkSettings::default(),
             embedding: EmbedSettings::default(),
             documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
+            ingest: IngestSettings::default(),
+            sweep: SweepSettings::default(),
             search: SearchSettings::default(),
             rerank: RerankSettings::default(),
+            extraction: ExtractionSettings::default(),
             index: IndexLimits::default(),
             deadlines: Deadlines::default(),
             http: HttpLimits::default(),
@@ -158,6 +172,7 @@ impl Default for HttpLimits {
             queue_wait_ms: 2_000,
             index_wait_ms: 5_000,
             drain_ms: 10_000,
+            uploads: 8,
             connections: 512,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
@@ -198,6 +213,8 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
+        config.ingest.set(lookup)?;
+        config.sweep.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
         config.search.set(lookup)?;
@@ -206,6 +223,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_EXCERPT_CHARS", &mut rerank.excerpt_chars, 2)?;
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_TIMEOUT_S", &mut rerank.timeout_s, 1)?;
         rerank.set(lookup)?;
+        config.extraction.set(lookup)?;
         config.index.set(lookup)?;
         number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
         number(lookup, "LOOM_WRITE_DEADLINE_MS", &mut config.deadlines.write_ms, 1)?;
@@ -243,6 +261,7 @@ impl HttpLimits {
         number(lookup, "LOOM_HTTP_QUEUE_WAIT_MS", &mut self.queue_wait_ms, 0)?;
         number(lookup, "LOOM_HTTP_INDEX_WAIT_MS", &mut self.index_wait_ms, 0)?;
         number(lookup, "LOOM_HTTP_DRAIN_MS", &mut self.drain_ms, 0)?;
+        number(lookup, "LOOM_HTTP_UPLOADS", &mut self.uploads, 1)?;
         number(lookup, "LOOM_HTTP_CONNECTIONS", &mut self.connections, 1)
     }
 }
@@ -256,7 +275,8 @@ fn optional(lookup: &dyn Fn(&str) -> Option<String>, name: &str, least: usize) -
     Ok(value)
 }
 
-fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy>(
+/// Reads a whole number of at least `least` where the setting is given.
+pub(crate) fn number<T: std::str::FromStr + PartialOrd + std::fmt::Display + Copy>(
     lookup: &dyn Fn(&str) -> Option<String>,
     name: &str,
     value: &mut T,

@@ -16,11 +16,14 @@ use crate::deadline::{Deadline, after};
 use crate::embed::{Card, EmbedKind};
 use crate::engine::Inner;
 use crate::error::Error;
+use crate::extraction::Extractors;
+use crate::jobs::Queue;
 use crate::limits;
 use crate::models::{self, NamespaceModels};
 use crate::op::Caller;
 use crate::reembed::Progress;
 use crate::rerank::Rerankers;
+use crate::work::Bell;
 
 /// Names the caller's own namespace in a list of namespaces: with a single user, the configured one.
 const CALLERS_OWN: &str = "@me";
@@ -103,6 +106,11 @@ impl<'e> Reading<'e> {
         &self.engine.rerankers
     }
 
+    /// The extractors.
+    pub fn extractors(&self) -> &Extractors {
+        &self.engine.extractors
+    }
+
     /// When the call has had its time.
     pub fn deadline(&self) -> Instant {
         self.deadline.at()
@@ -133,6 +141,16 @@ impl<'e> Reading<'e> {
     /// What is known of a model.
     pub fn card(&self, model: &Model) -> Card {
         self.engine.embedders.card(&model.name)
+    }
+
+    /// The ingests that are not over.
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.engine.queue
+    }
+
+    /// What wakes the workers that run ingests.
+    pub(crate) fn ingest_bell(&self) -> Arc<Bell> {
+        self.engine.ingesters.bell()
     }
 
     /// How far the namespace's move to another embedding model has come, when one is under way.

@@ -26,6 +26,12 @@ impl Deadline {
         Self { at: Cell::new(after(allowed)), allowed, setting }
     }
 
+    /// The deadline of background work that ends at a moment.
+    pub fn until(at: Instant) -> Self {
+        let allowed = at.saturating_duration_since(Instant::now());
+        Self { at: Cell::new(at), allowed, setting: "LOOM_KNOWLEDGE_INGEST_MAX_PASS_SECONDS" }
+    }
+
     /// The moment.
     pub fn at(&self) -> Instant {
         self.at.get()

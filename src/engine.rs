@@ -14,11 +14,14 @@ use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
 use crate::error::{Code, Error};
+use crate::extraction::Extractors;
+use crate::jobs::Queue;
 use crate::models::Embedders;
 use crate::op::{Answer, Caller};
 use crate::ops;
 use crate::rerank::Rerankers;
-use crate::work::Workers;
+use crate::sweep::Sweeps;
+use crate::work::{self, Workers};
 
 use crate::context::{Planning, Reading};
 
@@ -70,6 +73,7 @@ pub(crate) struct Inner {
     pub(crate) projections: Projections,
     pub(crate) embedders: Embedders,
     pub(crate) rerankers: Rerankers,
+    pub(crate) extractors: Extractors,
     pub(crate) config: Config,
     closed: AtomicBool,
     /// Whether the close has written the projections, or tried to.
@@ -79,7 +83,12 @@ pub(crate) struct Inner {
     /// Cuts background work short.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
-    workers: Workers,
+    pub(crate) sweeps: Sweeps,
+    /// The ingests that are not over.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) workers: Workers,
+    /// The threads that run ingests, apart because a write wakes them for each job.
+    pub(crate) ingesters: Workers,
 }
 
 impl Engine {
@@ -102,21 +111,27 @@ impl Engine {
         let mut embedders = Embedders::new(&config.embedding)?;
         embedders.recall(store.as_ref())?;
         let rerankers = Rerankers::new(&config.rerank, &config.embedding.local)?;
+        let extractors = Extractors::new(&config.extraction)?;
         let disk = Disk::new(folder, config.free_space.clone(), config.disk_free_min_bytes);
         let inner = Arc::new(Inner {
             store,
             projections,
             embedders,
             rerankers,
+            extractors,
             config,
             closed: AtomicBool::new(false),
             written: Mutex::new(false),
             disk,
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
+            sweeps: Sweeps::default(),
+            queue: Arc::default(),
             workers: Workers::default(),
+            ingesters: Workers::default(),
         });
-        inner.workers.start(&inner)?;
+        inner.workers.start(&inner, &work::PASSES)?;
+        inner.ingesters.start(&inner, &work::ingesters(&inner.config))?;
         Ok(Self(Arc::new(Handle(inner))))
     }
 
@@ -148,55 +163,6 @@ impl Engine {
             }
             Err(error) => Readiness { ready: false, detail: json!({ "store": error.message }) },
         }
-    }
-
-    /// Gauges: name, what it means, value.
-    pub fn metrics(&self) -> Result<Vec<(&'static str, &'static str, f64)>, Error> {
-        let snapshot = self.inner().store.snapshot()?;
-        let rows = snapshot.namespaces(None)?;
-        let sum = |count: fn(&loom_storage::NamespaceRow) -> u64| rows.iter().map(count).sum::<u64>();
-        let mut unsaved = 0;
-        self.inner().projections.each_open(|projection| unsaved += projection.totals().unsaved);
-        let index = self.inner().projections.counts();
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-        let gauges = vec![
-            (
-                "loom_takes_writes",
-                "1 when documents are stored, 0 while the storage or the room on the disk does not allow it.",
-                f64::from(u8::from(self.inner().disk.admit(0).is_ok() && self.inner().store.ready().is_ok())),
-            ),
-            (
-                "loom_disk_free_bytes",
-                "Free bytes of the data folder's disk.",
-                self.inner().disk.free().unwrap_or(0) as f64,
-            ),
-            (
-                "loom_disk_free_min_bytes",
-                "Free bytes below which nothing is stored.",
-                self.inner().disk.free_min_bytes() as f64,
-            ),
-            ("loom_namespaces", "Namespaces that were ever written to.", rows.len() as f64),
-            ("loom_documents", "Live documents.", sum(|row| row.documents) as f64),
-            ("loom_chunks", "Chunks of live documents.", sum(|row| row.chunks) as f64),
-            ("loom_versions", "Stored document versions, superseded ones included.", sum(|row| row.versions) as f64),
-            ("loom_commit_seq", "The number of the last commit.", snapshot.seq().0 as f64),
-            ("loom_projections_open", "Namespaces whose projections are open.", index.open as f64),
-            ("loom_projections_building", "Namespaces whose projections are opened or built.", index.building as f64),
-            ("loom_projections_bytes", "About how much memory the open projections hold.", index.bytes as f64),
-            ("loom_projections_opened_total", "Projections opened or built.", index.opened_total as f64),
-            ("loom_projections_closed_total", "Projections closed for want of use.", index.closed_total as f64),
-            (
-                "loom_projections_unready_total",
-                "Calls that found a projection not open yet.",
-                index.unready_total as f64,
-            ),
-            (
-                "loom_projections_unsaved_changes",
-                "Chunks added or removed that projection files do not show yet.",
-                unsaved as f64,
-            ),
-        ];
-        Ok(gauges)
     }
 
     /// Stops the background work and writes the projections to disk. Further calls are refused; closing again does
@@ -321,6 +287,9 @@ impl Inner {
         if !*written {
             self.stop.store(true, Ordering::Release);
             self.embedders.close();
+            self.queue.stop_all();
+            self.extractors.close();
+            self.ingesters.stop();
             self.workers.stop();
             *written = true;
             self.projections.close()?;
@@ -347,7 +316,11 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
             | Write::Restore { scope, .. }
             | Write::Edit { scope, .. }
             | Write::SwitchModel { scope, .. } => scope,
-            Write::PutVectors { .. } | Write::DropVectors { .. } | Write::PutBlob { .. } | Write::Record(_) => continue,
+            Write::PutVectors { .. }
+            | Write::DropVectors { .. }
+            | Write::PutBlob { .. }
+            | Write::DropBlob { .. }
+            | Write::Record(_) => continue,
         };
         if !scopes.contains(scope) {
             scopes.push(scope.clone());
@@ -408,6 +381,10 @@ mod tests {
 
         fn read_blob(&self, scope: &Scope, hash: &Hash) -> Result<Box<dyn BlobReader>, Storage> {
             self.0.read_blob(scope, hash)
+        }
+
+        fn remove_blob(&self, scope: &Scope, hash: &Hash, idle: Duration) -> Result<bool, Storage> {
+            self.0.remove_blob(scope, hash, idle)
         }
 
         fn set_holder_note(&self, note: &str) -> Result<(), Storage> {

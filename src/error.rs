@@ -33,6 +33,10 @@ pub enum Code {
     PreconditionFailed,
     /// Over a documented limit.
     PayloadTooLarge,
+    /// The file is of a format that is refused by its name.
+    UnsupportedFile,
+    /// The bytes do not have the hash that was named.
+    ChecksumMismatch,
     /// The original's bytes are no longer stored.
     BlobGone,
     /// A queue or lease is full past a short wait.
@@ -49,7 +53,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of their statuses.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::BadJson,
         Self::Unauthenticated,
         Self::Forbidden,
@@ -59,7 +63,9 @@ impl Code {
         Self::PreconditionFailed,
         Self::BlobGone,
         Self::PayloadTooLarge,
+        Self::UnsupportedFile,
         Self::ValidationFailed,
+        Self::ChecksumMismatch,
         Self::Internal,
         Self::ProviderRefused,
         Self::Overloaded,
@@ -77,7 +83,8 @@ impl Code {
             Self::PreconditionFailed => 409,
             Self::BlobGone => 410,
             Self::PayloadTooLarge => 413,
-            Self::ValidationFailed => 422,
+            Self::UnsupportedFile => 415,
+            Self::ValidationFailed | Self::ChecksumMismatch => 422,
             Self::Internal => 500,
             Self::ProviderRefused => 502,
             Self::Overloaded | Self::BackendUnavailable | Self::ProviderUnavailable => 503,

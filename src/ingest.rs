@@ -47,8 +47,10 @@ pub struct Incoming<'a> {
     pub source_class: Option<&'a str>,
 }
 
-/// What `source_class` may be, the default first.
-const SOURCE_CLASSES: [&str; 4] = ["asserted", "derived", "external", "imported"];
+/// The class of what a writer says itself.
+pub const SOURCE_CLASS_DEFAULT: &str = "asserted";
+/// What `source_class` may be.
+const SOURCE_CLASSES: [&str; 4] = [SOURCE_CLASS_DEFAULT, "derived", "external", "imported"];
 
 /// A document ready to be committed.
 pub struct Prepared {
@@ -157,13 +159,18 @@ fn check(planning: &Planning<'_>, incoming: &Incoming<'_>) -> Result<(), Error> 
     ] {
         limits::text(&at(field), value, limits::LABEL_CHARS_MAX)?;
     }
-    if let Some(class) = incoming.source_class
-        && !SOURCE_CLASSES.contains(&class)
-    {
-        let message = format!("source_class must be one of {}; it is {class:?}", SOURCE_CLASSES.join(", "));
-        return Err(Error::invalid(at("source_class"), message));
+    source_class(&at("source_class"), incoming.source_class)
+}
+
+/// Checks what a call says the content is.
+pub fn source_class(field: &str, class: Option<&str>) -> Result<(), Error> {
+    match class.filter(|class| !SOURCE_CLASSES.contains(class)) {
+        None => Ok(()),
+        Some(class) => {
+            let message = format!("source_class must be one of {}; it is {class:?}", SOURCE_CLASSES.join(", "));
+            Err(Error::invalid(field, message))
+        }
     }
-    Ok(())
 }
 
 /// The document's fields: as the call gives them, else as the text's front matter does.
@@ -198,7 +205,7 @@ fn described(incoming: &Incoming<'_>, cut: &Cut) -> Result<Document, Error> {
         metadata: limits::metadata(&at("metadata"), incoming.metadata)?,
         agent: incoming.agent.to_owned(),
         session_id: incoming.session_id.to_owned(),
-        source_class: incoming.source_class.unwrap_or(SOURCE_CLASSES[0]).to_owned(),
+        source_class: incoming.source_class.unwrap_or(SOURCE_CLASS_DEFAULT).to_owned(),
         ..Document::default()
     })
 }

@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::config::Config;
 use crate::engine::Inner;
 use crate::error::Error;
+use crate::jobs;
 use crate::reembed;
+use crate::sweep;
 
 /// How often a thread looks for work that nobody woke it for.
 const IDLE: Duration = Duration::from_secs(5);
@@ -24,8 +27,9 @@ pub struct Workers {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// What background threads wait for.
 #[derive(Default)]
-struct Bell {
+pub struct Bell {
     state: Mutex<State>,
     rung: Condvar,
 }
@@ -37,9 +41,12 @@ struct State {
     stopping: bool,
 }
 
-type Pass = fn(&Inner) -> Result<(), Error>;
+/// The work of one thread, done again whenever the bell rings, and its name.
+pub type Pass = fn(&Inner) -> Result<(), Error>;
 
-const PASSES: [(&str, Pass); 3] = [
+/// The threads that tend what is searched.
+pub const PASSES: [(&str, Pass); 4] = [
+    ("loom-sweep", sweep::pass),
     ("loom-flush", |engine| {
         engine.projections.close_unused(Instant::now());
         Ok(engine.projections.flush(false)?)
@@ -48,10 +55,15 @@ const PASSES: [(&str, Pass); 3] = [
     ("loom-reembed", reembed::pass),
 ];
 
+/// The threads that run ingests: as many as the settings say.
+pub fn ingesters(config: &Config) -> Vec<(&'static str, Pass)> {
+    vec![("loom-ingest", jobs::pass as Pass); config.ingest.workers]
+}
+
 impl Workers {
     /// Starts the threads, which share the engine until [`Workers::stop`].
-    pub fn start(&self, engine: &Arc<Inner>) -> Result<(), Error> {
-        for (name, pass) in PASSES {
+    pub fn start(&self, engine: &Arc<Inner>, passes: &[(&'static str, Pass)]) -> Result<(), Error> {
+        for (name, pass) in passes.iter().copied() {
             let (engine, bell) = (Arc::clone(engine), Arc::clone(&self.bell));
             let run = move || {
                 // The first look comes at once.
@@ -76,8 +88,12 @@ impl Workers {
 
     /// Has the threads look for work now.
     pub fn wake(&self) {
-        self.bell.state.lock().rings += 1;
-        self.bell.rung.notify_all();
+        self.bell.ring();
+    }
+
+    /// What wakes the threads, for whoever outlives a borrow of them.
+    pub fn bell(&self) -> Arc<Bell> {
+        Arc::clone(&self.bell)
     }
 
     /// Ends the threads after the work they are in.
@@ -93,6 +109,12 @@ impl Workers {
 }
 
 impl Bell {
+    /// Has the threads look for work now.
+    pub fn ring(&self) {
+        self.state.lock().rings += 1;
+        self.rung.notify_all();
+    }
+
     /// Waits until there may be work that was not `heard` of; `false` when it is time to stop.
     fn wait(&self, heard: &mut u64) -> bool {
         let mut state = self.state.lock();

@@ -1,12 +1,12 @@
 //! How well searches find what was judged relevant, on collections of documents, queries and judgements.
 //!
 //! ```sh
-//! cargo bench --bench retrieval -- path/to/collections [NAME ...] [--share 0.2,0.4] [--odd] [--queries N]
+//! cargo bench --bench retrieval -- path/to/collections [NAME ...] [--share 0.2,0.4] [--odd | --all] [--words] [--queries N]
 //! ```
 //!
 //! Each collection is a folder with `docs.jsonl` (`id`, `title`, `text`), `queries.jsonl` (`id`, `text`) and `qrels.tsv`.
-//! Queries with an even id are measured; `--odd` measures the others, on which settings are chosen. With `--share` the
-//! hybrid mode is measured with each of these shares of the vector leg.
+//! Queries with an even id are measured; `--odd` measures the others, on which settings are chosen, and `--all` both. With
+//! `--share` the hybrid mode is measured with each of these shares of the vector leg; `--words` measures words alone.
 
 use std::error::Error;
 use std::fs;
@@ -34,7 +34,9 @@ struct Document {
 struct Asked {
     collections: Vec<PathBuf>,
     shares: Vec<f64>,
-    odd: bool,
+    /// Which half of the queries: those with an odd id, those with an even one, or both.
+    odd: Option<bool>,
+    words_only: bool,
     queries_max: usize,
 }
 
@@ -62,10 +64,18 @@ fn main() -> Outcome<()> {
 
 fn asked(mut arguments: impl Iterator<Item = String>) -> Outcome<Asked> {
     let root = PathBuf::from(arguments.next().ok_or("name the folder of the collections")?);
-    let mut asked = Asked { collections: Vec::new(), shares: Vec::new(), odd: false, queries_max: usize::MAX };
+    let mut asked = Asked {
+        collections: Vec::new(),
+        shares: Vec::new(),
+        odd: Some(false),
+        words_only: false,
+        queries_max: usize::MAX,
+    };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--odd" => asked.odd = true,
+            "--odd" => asked.odd = Some(true),
+            "--all" => asked.odd = None,
+            "--words" => asked.words_only = true,
             "--share" => {
                 let shares = arguments.next().ok_or("--share takes numbers")?;
                 asked.shares = shares.split(',').map(str::parse).collect::<Result<_, _>>()?;
@@ -105,7 +115,7 @@ fn measured(collection: &Path, asked: &Asked) -> Outcome<Vec<(String, f64)>> {
     drop(engine);
     let read = |file: &str| fs::read_to_string(collection.join(file));
     let mut judged = Judged::read(&read("queries.jsonl")?, &read("qrels.tsv")?)?;
-    judged.queries.retain(|(id, _, _)| is_odd(id) == asked.odd);
+    judged.queries.retain(|(id, _, _)| asked.odd.is_none_or(|odd| is_odd(id) == odd));
     judged.queries.truncate(asked.queries_max);
     let mut settings: Vec<(String, &str, Config)> = vec![
         ("lexical".into(), "lexical", Config::default()),
@@ -119,6 +129,9 @@ fn measured(collection: &Path, asked: &Asked) -> Outcome<Vec<(String, f64)>> {
         let mut config = Config::default();
         config.search.vector_share = Some(*share);
         settings.push((format!("hybrid, share {share}"), "hybrid", config));
+    }
+    if asked.words_only {
+        settings.truncate(1);
     }
     let mut means = Vec::new();
     for (name, mode, config) in settings {

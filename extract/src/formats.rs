@@ -85,11 +85,15 @@ pub fn named(name: &str) -> Option<&'static Format> {
 
 /// The format that a file's name selects, else its media type, else [`DEFAULT`].
 pub fn of(filename: &str, media_type: &str) -> &'static str {
-    let by_name = extension(filename)
-        .and_then(|extension| ALL.iter().find(|format| format.extensions.contains(&extension.as_str())));
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let by_type = || ALL.iter().find(|format| format.media_types.contains(&media_type.as_str()));
-    by_name.or_else(by_type).map_or(DEFAULT, |format| format.name)
+    by_extension(filename).or_else(by_type).map_or(DEFAULT, |format| format.name)
+}
+
+/// The format that the extension of a file's name selects.
+pub fn by_extension(filename: &str) -> Option<&'static Format> {
+    let extension = extension(filename)?;
+    ALL.iter().find(|format| format.extensions.contains(&extension.as_str()))
 }
 
 /// The extension for which an upload is refused, if the name has such a one.

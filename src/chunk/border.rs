@@ -101,7 +101,7 @@ impl<'a> Borders<'a> {
             return match zone.kind {
                 _ if zone.start == at => Border::Block,
                 ZoneKind::Table { body } if at < body => Border::Grapheme,
-                ZoneKind::Table { .. } | ZoneKind::Code => Border::Line,
+                ZoneKind::Table { .. } | ZoneKind::Code | ZoneKind::Whole => Border::Line,
             };
         }
         let ended = self.zones.partition_point(|zone| zone.end <= at);

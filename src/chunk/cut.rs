@@ -3,7 +3,7 @@
 use loom_storage::{Place, Section};
 
 use super::front_matter::{self, FrontMatter};
-use super::outline;
+use super::outline::{self, Outline};
 use super::ruler::Ruler;
 use super::settings::ChunkSettings;
 use super::windows::Windows;
@@ -57,8 +57,18 @@ pub fn cut(text: &str, settings: ChunkSettings) -> Cut {
         Some(front_matter) => front_matter.byte_end,
         None => text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len(),
     };
+    let outline = outline::read(&text[body_start..]);
+    Cut { front_matter, ..cut_from(text, body_start, &outline, settings) }
+}
+
+/// Cuts a text whose headings and zones are known.
+pub(super) fn cut_outlined(text: &str, outline: &Outline, settings: ChunkSettings) -> Cut {
+    cut_from(text, 0, outline, settings)
+}
+
+/// Cuts the text from `body_start` on, which the offsets of `outline` count from.
+fn cut_from(text: &str, body_start: usize, outline: &Outline, settings: ChunkSettings) -> Cut {
     let body = &text[body_start..];
-    let outline = outline::read(body);
     let mut builder = Builder {
         body,
         code: &outline.code,
@@ -76,7 +86,7 @@ pub fn cut(text: &str, settings: ChunkSettings) -> Cut {
         builder.section(heading, end);
     }
     let chars = builder.ruler.at(text.len()).chars;
-    Cut { front_matter, sections: builder.sections, pieces: builder.pieces, chars }
+    Cut { front_matter: None, sections: builder.sections, pieces: builder.pieces, chars }
 }
 
 struct Builder<'a> {

@@ -7,6 +7,7 @@
 mod border;
 mod context;
 mod cut;
+mod extracted;
 mod front_matter;
 mod html_heading;
 mod outline;
@@ -20,6 +21,7 @@ mod windows;
 
 pub use context::{DESCRIPTION_BYTES_MAX, TITLE_BYTES_MAX, context};
 pub use cut::{Cut, Piece, cut};
+pub use extracted::{Extracted, Mark, cut_artifact, stored_locator};
 pub use front_matter::{FRONT_MATTER_BYTES_MAX, FrontMatter};
 pub use outline::{HEADING_BYTES_MAX, SECTIONS_MAX};
 pub use settings::{ChunkSettings, ChunkSettingsError};

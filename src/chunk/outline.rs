@@ -44,7 +44,10 @@ pub(super) struct Zone {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ZoneKind {
+    /// Lines of code: kept whole where that leaves a window half full, else cut between lines.
     Code,
+    /// Something that is understood only whole, such as a statement: kept so wherever it fits in a window.
+    Whole,
     Table {
         /// Where the first row after the header and its separator starts.
         body: usize,

@@ -109,8 +109,14 @@ impl<'a> Windows<'a> {
     /// The atom that a stop at `limit` would cut and that can be left to the next window whole.
     fn atom_to_spare(&self, from: usize, limit: usize) -> Option<Atom> {
         let half = from + (limit - from) / 2;
-        let block = self.borders.zone_at(limit).filter(|zone| zone.kind == ZoneKind::Code);
-        let block = block.filter(|zone| zone.start >= half && zone.start < limit).map(|zone| Atom {
+        let least = |kind: ZoneKind| match kind {
+            ZoneKind::Code => Some(half),
+            ZoneKind::Whole => Some(from + 1),
+            ZoneKind::Table { .. } => None,
+        };
+        let block = self.borders.zone_at(limit);
+        let is_spared = |zone: &Zone| least(zone.kind).is_some_and(|least| zone.start >= least) && zone.start < limit;
+        let block = block.filter(is_spared).map(|zone| Atom {
             start: zone.start,
             ink_end: zone.end - self.text[zone.start..zone.end].len()
                 + self.text[zone.start..zone.end].trim_end().len(),
@@ -125,7 +131,7 @@ impl<'a> Windows<'a> {
         let zone = self.borders.zone_at(at)?;
         let header_end = match zone.kind {
             ZoneKind::Table { body } if at < body => Some(body),
-            ZoneKind::Table { .. } | ZoneKind::Code => None,
+            ZoneKind::Table { .. } | ZoneKind::Code | ZoneKind::Whole => None,
         };
         let start = match header_end {
             Some(_) => zone.start,
@@ -190,7 +196,7 @@ impl<'a> Windows<'a> {
                 let lines: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty()).collect();
                 Some(lines.join("\n"))
             }
-            ZoneKind::Table { .. } | ZoneKind::Code => None,
+            ZoneKind::Table { .. } | ZoneKind::Code | ZoneKind::Whole => None,
         }
     }
 }

@@ -6,11 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use ureq::Agent;
+use ureq::http::Response;
+use ureq::{Agent, Body, SendBody};
 
 use super::failure::{Failure, Refusal};
 use super::settings::{Global, Identity, Place, setting};
-use crate::{Caller, Config, Engine, OpenError};
+use crate::{Caller, Config, Engine, OpenError, UploadRequest};
 
 /// How long a command waits for another short-lived command to leave the folder.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -21,6 +22,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 /// The largest answer read into memory; no operation's documented limits add up to more.
 const ANSWER_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// How much of a file is read at a time.
+const UPLOAD_PIECE_BYTES: usize = 128 * 1024;
 
 /// What a command does when the folder is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +109,29 @@ impl Client {
         }
     }
 
+    /// Uploads a file; answers what `POST /v1/knowledge.upload` does.
+    pub fn upload(&self, filename: &str, content_type: &str, body: &mut dyn io::Read) -> Result<Value, Failure> {
+        match self {
+            Self::Local(engine) => {
+                let request = UploadRequest {
+                    filename: filename.to_owned(),
+                    content_type: content_type.to_owned(),
+                    ..UploadRequest::default()
+                };
+                let mut uploading = engine.begin_upload(&Caller::local(), request)?;
+                let mut piece = vec![0; UPLOAD_PIECE_BYTES];
+                loop {
+                    let count = body.read(&mut piece).map_err(Failure::io(format!("cannot read {filename}")))?;
+                    if count == 0 {
+                        return Ok(serde_json::to_value(uploading.finish()?).unwrap_or_default());
+                    }
+                    uploading.write(&piece[..count])?;
+                }
+            }
+            Self::Http(remote) => remote.upload(filename, content_type, body),
+        }
+    }
+
     /// The refusal of a command that needs the folder to itself, which a server has.
     pub fn served(&self) -> Result<Failure, Failure> {
         let Self::Http(remote) = self else {
@@ -162,6 +189,17 @@ impl Remote {
         copied.map(|_| ()).map_err(Failure::io(format!("the backup from {} broke off", self.base)))
     }
 
+    fn upload(&self, filename: &str, content_type: &str, body: &mut dyn io::Read) -> Result<Value, Failure> {
+        let mut request =
+            self.posting("knowledge.upload").query("filename", filename).query("content_type", content_type);
+        for (name, value) in self.identity.fields().filter(|(name, _)| *name != "agent") {
+            request = request.query(name, value);
+        }
+        let request = request.header("content-type", "application/octet-stream");
+        let response = request.send(SendBody::from_reader(body)).map_err(|error| self.no_answer(&error))?;
+        self.answered(response)
+    }
+
     fn posting(&self, route: &str) -> ureq::RequestBuilder<ureq::typestate::WithBody> {
         let request = self.agent.post(format!("{}/v1/{route}", self.base));
         match &self.key {
@@ -188,7 +226,13 @@ impl Remote {
                 filled.push(name);
             }
         }
-        let mut response = self.posting(op).send_json(Value::Object(input)).map_err(|error| self.no_answer(&error))?;
+        let response = self.posting(op).send_json(Value::Object(input)).map_err(|error| self.no_answer(&error))?;
+        let Value::Object(answer) = self.answered(response)? else { return Ok(Value::Null) };
+        Ok(Value::Object(without_ignored(answer, &filled)))
+    }
+
+    /// The object that a server answered with, or its refusal.
+    fn answered(&self, mut response: Response<Body>) -> Result<Value, Failure> {
         let status = response.status();
         let body: Value = response
             .body_mut()
@@ -196,10 +240,8 @@ impl Remote {
             .limit(ANSWER_BYTES_MAX)
             .read_json()
             .map_err(|_| self.not_loom(status.as_u16()))?;
-        if status.is_success()
-            && let Value::Object(answer) = body
-        {
-            return Ok(Value::Object(without_ignored(answer, &filled)));
+        if status.is_success() && body.is_object() {
+            return Ok(body);
         }
         Err(Refusal::of_answer(body).map_or_else(|| self.not_loom(status.as_u16()), Failure::Refused))
     }

@@ -22,7 +22,9 @@ pub struct Args {
 pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Failure> {
     let client = Client::open(global, &args.identity, Missing::Refuse)?;
     let Client::Local(engine) = &client else { return Err(client.served()?) };
-    let report = engine.doctor(DoctorOptions { repair: args.repair, deep: args.deep })?;
+    let mut report = engine.doctor(DoctorOptions { repair: args.repair, deep: args.deep })?;
+    #[cfg(feature = "extract")]
+    report.findings.extend(engine.extraction_findings());
     client.close();
     if screen.is_json() {
         screen.json(&report)?;

@@ -2,6 +2,7 @@
 
 mod add;
 mod backup;
+mod blobs;
 mod call;
 mod client;
 mod compact;
@@ -9,8 +10,11 @@ mod completions;
 mod demo;
 mod doctor;
 mod eval;
+#[cfg(feature = "extract")]
+mod extractor;
 mod failure;
 mod get;
+mod ingest;
 mod list;
 mod model;
 mod outline;
@@ -46,6 +50,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Add(add::Args),
+    Ingest(ingest::Args),
     Search(search::Args),
     Get(get::Args),
     Outline(outline::Args),
@@ -56,11 +61,14 @@ enum Command {
     Call(call::Args),
     Doctor(doctor::Args),
     Eval(eval::Args),
+    #[cfg(feature = "extract")]
+    Extractor(extractor::Args),
     Rechunk(rechunk::Args),
     LexicalStatsRebuild(rechunk::RebuildArgs),
     Backup(backup::Args),
     RestoreBackup(backup::RestoreArgs),
     Compact(compact::Args),
+    Blobs(blobs::Args),
     Model(model::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -72,7 +80,13 @@ enum Command {
 /// output, everything else to standard error. A reader that stops reading the output early is no failure.
 pub fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
-    let level = if matches!(command, Command::Serve(_)) { "info" } else { "error" };
+    #[cfg(feature = "extract")]
+    if let Command::Extractor(args) = &command
+        && let Some(ended) = args.as_process()
+    {
+        return ended;
+    }
+    let level = if is_server(&command) { "info" } else { "error" };
     let filter = EnvFilter::try_from_env("LOOM_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     let mut screen = Screen::stdout(global.json);
@@ -87,6 +101,7 @@ pub fn main() -> ExitCode {
 fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Failure> {
     match command {
         Command::Add(args) => add::run(global, args, screen),
+        Command::Ingest(args) => ingest::run(global, &args, screen),
         Command::Search(args) => search::run(global, &args, screen),
         Command::Get(args) => get::run(global, &args, screen),
         Command::Outline(args) => outline::run(global, &args, screen),
@@ -97,15 +112,26 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Call(args) => call::run(global, &args, screen),
         Command::Doctor(args) => doctor::run(global, &args, screen),
         Command::Eval(args) => eval::run(global, &args, screen),
+        #[cfg(feature = "extract")]
+        Command::Extractor(args) => extractor::run(&args, screen),
         Command::Rechunk(args) => rechunk::run(global, &args, screen),
         Command::LexicalStatsRebuild(args) => rechunk::rebuild(global, &args, screen),
         Command::Backup(args) => backup::run(global, &args, screen),
         Command::RestoreBackup(args) => backup::restore(global, &args, screen),
         Command::Compact(args) => compact::run(global, &args, screen),
+        Command::Blobs(args) => blobs::run(global, &args, screen),
         Command::Model(args) => model::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
     }
+}
+
+fn is_server(command: &Command) -> bool {
+    #[cfg(feature = "extract")]
+    if let Command::Extractor(args) = command {
+        return args.is_server();
+    }
+    matches!(command, Command::Serve(_))
 }
 
 fn report(failure: &Failure, screen: &mut Screen) -> ExitCode {

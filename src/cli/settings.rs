@@ -88,6 +88,7 @@ impl Identity {
     /// The engine's settings, in which this identity is the default.
     pub fn config(&self) -> Result<Config, Failure> {
         let mut config = Config::from_env()?;
+        config.extraction.program = program();
         for (name, value) in self.fields() {
             match name {
                 "org" => config.org = value.into(),
@@ -97,6 +98,13 @@ impl Identity {
         }
         Ok(config)
     }
+}
+
+/// This program, which is run to read files; none where the system does not tell it.
+pub fn program() -> Option<PathBuf> {
+    env::current_exe()
+        .inspect_err(|error| tracing::warn!(%error, "no file can be read: this program is not known"))
+        .ok()
 }
 
 /// A setting of the environment; an empty one counts as unset.

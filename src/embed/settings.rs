@@ -90,7 +90,7 @@ impl Default for EmbedSettings {
 }
 
 /// A secret that no debug output shows.
-#[derive(Clone, Default, serde::Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(from = "String")]
 pub struct ApiKey(String);
 

@@ -124,7 +124,8 @@ fn too_slow(waited: Duration) -> Error {
     Error::new(Code::BadJson, format!("the body did not come within {seconds} seconds: send it at once"))
 }
 
-async fn next(body: &mut Body) -> Result<Option<Bytes>, Error> {
+/// The next data of a body; `None` at its end. [`Code::BadJson`] when it breaks off or brings nothing for too long.
+pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Error> {
     loop {
         let frame = timeout(STALL, poll_fn(|context| Pin::new(&mut *body).poll_frame(context))).await;
         match frame {

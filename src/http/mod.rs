@@ -7,6 +7,7 @@ mod patience;
 mod server;
 
 mod envelope;
+mod form;
 mod origin;
 
 mod body;
@@ -15,9 +16,12 @@ mod json;
 mod pool;
 mod reply;
 mod shared;
+mod upload;
 
 mod backup;
 mod download;
+#[cfg(feature = "extract")]
+mod extractor;
 mod metrics;
 mod openapi;
 mod probes;
@@ -25,4 +29,6 @@ mod probes;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "extract")]
+pub use extractor::{ExtractorService, serve_extractor};
 pub use server::{Running, serve, signalled, start};

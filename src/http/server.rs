@@ -31,7 +31,7 @@ const HEAD_BYTES_MAX: usize = 128 * 1024;
 /// How long the other end of a connection may take nothing of what it is sent.
 const STALL: Duration = Duration::from_mins(1);
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Threads that carry connections, and blocking threads beside the workers for probes.
 const ASYNC_THREADS: usize = 2;
 const PROBE_THREADS: usize = 4;
@@ -141,7 +141,7 @@ fn serve_door(
     let address = loopback(listen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(ASYNC_THREADS)
-        .max_blocking_threads(door.pool.threads_max() + PROBE_THREADS)
+        .max_blocking_threads(door.pool.threads_max() + door.engine.config().http.uploads + PROBE_THREADS)
         .thread_name("loom-http")
         .enable_all()
         .build()
@@ -191,19 +191,24 @@ pub async fn signalled() {
     }
 }
 
-fn loopback(listen: &str) -> Result<SocketAddr, Error> {
+/// The address that `listen` names.
+pub(super) fn address(listen: &str) -> Result<SocketAddr, Error> {
     let address = match listen.rsplit_once(':') {
         Some((host, port)) if host.eq_ignore_ascii_case("localhost") => {
             port.parse().ok().map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
         }
         Some(_) | None => listen.parse().ok(),
     };
-    let address = address.ok_or_else(|| {
+    address.ok_or_else(|| {
         Error::invalid(
             "listen",
             format!("{listen:?} is no address to listen on: give ADDRESS:PORT, such as 127.0.0.1:7777"),
         )
-    })?;
+    })
+}
+
+fn loopback(listen: &str) -> Result<SocketAddr, Error> {
+    let address = address(listen)?;
     if !address.ip().is_loopback() {
         return Err(Error::invalid(
             "listen",
@@ -217,7 +222,7 @@ fn loopback(listen: &str) -> Result<SocketAddr, Error> {
     Ok(address)
 }
 
-fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
+pub(super) fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
     let advice = [
         (io::ErrorKind::AddrInUse, "another program listens there: choose another port, or 0 for a free one"),
         (io::ErrorKind::PermissionDenied, "the system does not allow it: choose a port above 1023"),
@@ -273,13 +278,21 @@ async fn accept(door: &Door, listener: TcpListener, mut stop: Pin<&mut impl Futu
     }
 }
 
-async fn next(places: &Arc<Semaphore>, listener: &TcpListener) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+pub(super) async fn next(
+    places: &Arc<Semaphore>,
+    listener: &TcpListener,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
     Ok((stream, place))
 }
 
-async fn connection(stream: TcpStream, place: OwnedSemaphorePermit, router: Router, mut closed: watch::Receiver<bool>) {
+pub(super) async fn connection(
+    stream: TcpStream,
+    place: OwnedSemaphorePermit,
+    router: Router,
+    mut closed: watch::Receiver<bool>,
+) {
     let _place = place;
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");

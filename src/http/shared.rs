@@ -17,7 +17,7 @@ use super::metrics::Metrics;
 use super::origin::Origins;
 use super::pool::Pool;
 use super::reply::Refusal;
-use super::{backup, dispatch, download, envelope, openapi, origin, probes};
+use super::{backup, dispatch, download, envelope, openapi, origin, probes, upload};
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -36,6 +36,8 @@ pub struct Shared {
     pub origins: Origins,
     /// The turn to take a backup.
     pub backups: Arc<Semaphore>,
+    /// The turns to send a file.
+    pub uploads: Arc<Semaphore>,
     /// What was answered so far.
     pub metrics: Metrics,
     openapi: OnceLock<Bytes>,
@@ -52,6 +54,7 @@ impl Shared {
             bodies: Bodies::new(limits.max_body_bytes, wait),
             origins: Origins::new(&limits.allowed_hosts, &limits.allowed_origins),
             backups: Arc::new(Semaphore::new(1)),
+            uploads: Arc::new(Semaphore::new(limits.uploads.min(Semaphore::MAX_PERMITS))),
             metrics: Metrics::new(),
             openapi: OnceLock::new(),
             closing: AtomicBool::new(false),
@@ -81,6 +84,7 @@ pub fn router(door: Door) -> Router {
         .route("/v1/{op}", post(dispatch::operation))
         .route("/v1/ops", get(openapi::registry))
         .route("/v1/backup", post(backup::backup))
+        .route("/v1/knowledge.upload", post(upload::upload))
         .route("/v1/knowledge.download", get(download::download))
         .route("/openapi.json", get(openapi::serve))
         .route("/healthz", get(probes::health))

@@ -102,6 +102,14 @@ pub enum Write {
         /// Its row.
         row: BlobRow,
     },
+    /// Take a blob out of the catalogue, unless it was catalogued again since; its bytes stay until
+    /// [`Store::remove_blob`](crate::Store::remove_blob).
+    DropBlob {
+        /// The namespace.
+        scope: Scope,
+        /// The row as it was read.
+        row: BlobRow,
+    },
     /// Write or delete a control record.
     Record(RecordWrite),
 }

@@ -103,6 +103,20 @@ impl Hash {
         Self(hasher.finalize().into())
     }
 
+    /// The hash that [`Hash::hex`] writes so; `None` for any other text.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(Self(bytes))
+    }
+
     /// Lower-case hexadecimal.
     pub fn hex(&self) -> String {
         use fmt::Write as _;

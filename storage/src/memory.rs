@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -24,8 +25,11 @@ use crate::{keys, validate};
 pub struct MemoryStore {
     state: Arc<Mutex<Arc<State>>>,
     blobs: Blobs,
+    /// When uploads last brought a blob.
+    brought: Brought,
 }
 
+type Brought = Arc<Mutex<BTreeMap<(Scope, BlobHash), Instant>>>;
 type Blobs = Arc<Mutex<BTreeMap<(Scope, BlobHash), Arc<[u8]>>>>;
 
 #[derive(Clone, Default)]
@@ -48,7 +52,7 @@ impl MemoryStore {
     #[must_use]
     pub fn fork(&self) -> Self {
         let (state, blobs) = (Arc::clone(&self.state.lock()), self.blobs.lock().clone());
-        Self { state: Arc::new(Mutex::new(state)), blobs: Arc::new(Mutex::new(blobs)) }
+        Self { state: Arc::new(Mutex::new(state)), blobs: Arc::new(Mutex::new(blobs)), brought: Brought::default() }
     }
 }
 
@@ -71,7 +75,8 @@ impl Store for MemoryStore {
         if !keys::is_valid(scope) {
             return Err(Error::Invalid(format!("{scope:?} is no namespace")));
         }
-        Ok(Box::new(Writer { blobs: Arc::clone(&self.blobs), scope: scope.clone(), bytes: Vec::new() }))
+        let (blobs, brought) = (Arc::clone(&self.blobs), Arc::clone(&self.brought));
+        Ok(Box::new(Writer { blobs, brought, scope: scope.clone(), bytes: Vec::new() }))
     }
 
     fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Box<dyn BlobReader>, Error> {
@@ -79,6 +84,16 @@ impl Store for MemoryStore {
             Some(bytes) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
             None => Err(Error::BlobGone { hash: hash.hex() }),
         }
+    }
+
+    fn remove_blob(&self, scope: &Scope, hash: &BlobHash, idle: Duration) -> Result<bool, Error> {
+        let key = (scope.clone(), *hash);
+        let is_named = self.state.lock().blobs.contains_key(&key);
+        if is_named || self.brought.lock().get(&key).is_some_and(|at| at.elapsed() < idle) {
+            return Ok(false);
+        }
+        self.blobs.lock().remove(&key);
+        Ok(true)
     }
 
     fn set_holder_note(&self, _: &str) -> Result<(), Error> {
@@ -183,6 +198,13 @@ impl State {
                     Some(_) => self.blobs.insert((scope.clone(), row.hash), row),
                 };
                 self.touch(&scope);
+            }
+            BatchWrite::DropBlob { scope, row } => {
+                let key = (scope, row.hash);
+                if self.blobs.get(&key) == Some(&row) {
+                    self.blobs.remove(&key);
+                }
+                self.touch(&key.0);
             }
             BatchWrite::Record(write) => {
                 match write.value {
@@ -417,6 +439,12 @@ impl Snapshot for Arc<State> {
         Ok(self.blobs.get(&(scope.clone(), *hash)).cloned())
     }
 
+    fn blobs(&self, after: Option<(&Scope, &BlobHash)>, limit: usize) -> Result<Page<(Scope, BlobRow)>, Error> {
+        let is_after = |(scope, hash): &(Scope, BlobHash)| after.is_none_or(|after| (scope, hash) > after);
+        let all = self.blobs.iter().filter(|(key, _)| is_after(key));
+        Ok(page(all.map(|((scope, _), row)| (scope.clone(), row.clone())), limit))
+    }
+
     fn unnamed_blobs(&self, _: &mut dyn FnMut(String, u64)) -> Result<(), Error> {
         // There was no earlier run.
         Ok(())
@@ -440,6 +468,7 @@ fn page<T>(mut all: impl Iterator<Item = T>, limit: usize) -> Page<T> {
 
 struct Writer {
     blobs: Blobs,
+    brought: Brought,
     scope: Scope,
     bytes: Vec<u8>,
 }
@@ -451,8 +480,9 @@ impl BlobWriter for Writer {
     }
 
     fn finish(self: Box<Self>) -> Result<(BlobHash, u64), Error> {
-        let Self { blobs, scope, bytes } = *self;
+        let Self { blobs, brought, scope, bytes } = *self;
         let (hash, size) = (Hash::of(&bytes), bytes.len() as u64);
+        brought.lock().insert((scope.clone(), hash), Instant::now());
         blobs.lock().entry((scope, hash)).or_insert_with(|| bytes.into());
         Ok((hash, size))
     }

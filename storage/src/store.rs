@@ -1,6 +1,7 @@
 //! The storage trait: what every backend does.
 
 use std::io::{Read, Seek, Write};
+use std::time::Duration;
 
 use crate::backup::BackupSummary;
 use crate::batch::{Batch, Committed};
@@ -25,6 +26,10 @@ pub trait Store: Send + Sync {
 
     /// Opens the bytes of a blob for reading. [`Error::BlobGone`] when they are not stored.
     fn read_blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Box<dyn BlobReader>, Error>;
+
+    /// Removes the bytes of a blob that no catalogue row names and that no upload of this run brought within `idle`,
+    /// whose commit may be on its way. Answers whether they are gone.
+    fn remove_blob(&self, scope: &Scope, hash: &BlobHash, idle: Duration) -> Result<bool, Error>;
 
     /// Leaves a note (such as the address served on) for a process that finds the store locked.
     fn set_holder_note(&self, note: &str) -> Result<(), Error>;
@@ -189,6 +194,9 @@ pub trait Snapshot: Send + Sync {
 
     /// The catalogue row of a blob.
     fn blob(&self, scope: &Scope, hash: &BlobHash) -> Result<Option<BlobRow>, Error>;
+
+    /// The catalogued blobs of every namespace, in order, after `after`, at most `limit`.
+    fn blobs(&self, after: Option<(&Scope, &BlobHash)>, limit: usize) -> Result<Page<(Scope, BlobRow)>, Error>;
 
     /// A control record.
     fn record(&self, key: &str) -> Result<Option<Record>, Error>;

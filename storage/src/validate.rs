@@ -36,7 +36,7 @@ pub(crate) fn batch(batch: &Batch) -> Result<(), Error> {
                 }
             }
             Write::DropVectors { scope, model } | Write::SwitchModel { scope, model } => named(scope, model)?,
-            Write::PutBlob { scope, .. } => known(scope)?,
+            Write::PutBlob { scope, .. } | Write::DropBlob { scope, .. } => known(scope)?,
             Write::Record(write) => record_key(&write.key)?,
         }
     }

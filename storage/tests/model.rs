@@ -59,6 +59,11 @@ fn write() -> impl Strategy<Value = Write> {
         let row = BlobRow { hash: Hash::of(bytes), size: bytes.len() as u64, stored_at: Timestamp(at) };
         Write::PutBlob { scope, row }
     });
+    let dropped = (scope(), 0..BLOBS.len(), at.clone()).prop_map(|(scope, blob, at)| {
+        let bytes = BLOBS[blob];
+        let row = BlobRow { hash: Hash::of(bytes), size: bytes.len() as u64, stored_at: Timestamp(at) };
+        Write::DropBlob { scope, row }
+    });
     let key = prop::sample::select(vec!["k/1", "k/2", "l"]);
     let value = prop::option::of(prop::collection::vec(any::<u8>(), 0..3));
     prop_oneof![
@@ -73,6 +78,7 @@ fn write() -> impl Strategy<Value = Write> {
         1 => (scope(), model()).prop_map(|(scope, model)| Write::DropVectors { scope, model }),
         1 => (scope(), model()).prop_map(|(scope, model)| Write::SwitchModel { scope, model }),
         1 => blob,
+        1 => dropped,
         1 => (key, value).prop_map(|(key, value)| sample::record(key, value.as_deref())),
     ]
 }

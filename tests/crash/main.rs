@@ -14,6 +14,7 @@ mod calls;
 #[path = "../it/cases/models/endpoint.rs"]
 #[allow(dead_code, reason = "the other tests also bound what it answers")]
 mod endpoint;
+mod ingests;
 mod known;
 mod random;
 mod server;

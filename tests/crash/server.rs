@@ -91,6 +91,13 @@ impl Client {
         response.body_mut().read_json().ok()
     }
 
+    /// What an upload answers, or `None` when the server did not answer.
+    pub fn upload(&self, filename: &str, bytes: &[u8]) -> Option<Value> {
+        let request = self.agent.post(format!("{}/v1/knowledge.upload", self.base)).query("filename", filename);
+        let mut response = request.header("content-type", "application/octet-stream").send(bytes).ok()?;
+        response.body_mut().read_json().ok()
+    }
+
     /// What answers a request without fields by a stream, or `None` when the server does not answer.
     pub fn stream(&self, path: &str) -> Option<ureq::http::Response<ureq::Body>> {
         self.agent.post(format!("{}/v1/{path}", self.base)).send_json(serde_json::json!({})).ok()

@@ -94,7 +94,9 @@ pub enum BlockKind {
     Table,
     /// One statement of SQL.
     SqlStatement,
-    /// A key and its value, or a packed table of them.
+    /// The header of a table of keys.
+    TomlTable,
+    /// A key and its value.
     TomlKey,
     /// The words under a figure or over a table.
     Caption,
@@ -108,7 +110,7 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Heading,
         Self::Paragraph,
         Self::ListItem,
@@ -116,6 +118,7 @@ impl BlockKind {
         Self::Code,
         Self::Table,
         Self::SqlStatement,
+        Self::TomlTable,
         Self::TomlKey,
         Self::Caption,
         Self::Note,
@@ -133,6 +136,7 @@ impl BlockKind {
             Self::Code => "code",
             Self::Table => "table",
             Self::SqlStatement => "sql_statement",
+            Self::TomlTable => "toml_table",
             Self::TomlKey => "toml_key",
             Self::Caption => "caption",
             Self::Note => "note",

@@ -5,15 +5,35 @@
 //! a dead process.
 
 use crate::contract::{
-    Artifact, CONTRACT_VERSION, Capabilities, FormatCapability, Refusal, RefusalCode, Request, lost,
+    Artifact, CONTRACT_VERSION, Capabilities, FormatCapability, Parser, Refusal, RefusalCode, Request, lost,
 };
 
 mod bounds;
 mod cells;
+mod decode;
+mod delimited;
+mod eml;
+mod html;
 mod image;
+mod ipynb;
+mod json;
+mod json_scan;
+mod jsonl;
+mod keyed;
+mod likely;
+mod magic;
+mod markdown;
 mod ocr;
 mod parquet;
 mod pdf;
+mod spans;
+mod sql;
+#[cfg(test)]
+mod testing;
+mod text;
+mod toml;
+mod vtt;
+mod yaml;
 
 pub use bounds::Bounds;
 pub use ocr::{
@@ -43,9 +63,22 @@ struct Reader {
 
 /// Every reader, by the format's name.
 const READERS: &[Reader] = &[
+    Reader { format: "csv", options: &["encoding"], wants_ocr: false, read: delimited::read_csv },
+    Reader { format: "eml", options: &[], wants_ocr: false, read: eml::read },
+    Reader { format: "html", options: &["encoding"], wants_ocr: false, read: html::read },
     Reader { format: "image", options: &[], wants_ocr: true, read: image::read },
+    Reader { format: "ipynb", options: &["encoding"], wants_ocr: false, read: ipynb::read },
+    Reader { format: "json", options: &["encoding"], wants_ocr: false, read: json::read },
+    Reader { format: "jsonl", options: &["encoding"], wants_ocr: false, read: jsonl::read },
+    Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
     Reader { format: "parquet", options: &[], wants_ocr: false, read: parquet::read },
     Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read },
+    Reader { format: "sql", options: &["encoding", "sql_dialect"], wants_ocr: false, read: sql::read },
+    Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },
+    Reader { format: "toml", options: &["encoding"], wants_ocr: false, read: toml::read },
+    Reader { format: "tsv", options: &["encoding"], wants_ocr: false, read: delimited::read_tsv },
+    Reader { format: "vtt", options: &["encoding"], wants_ocr: false, read: vtt::read },
+    Reader { format: "yaml", options: &["encoding"], wants_ocr: false, read: yaml::read },
 ];
 
 /// What this extractor reads on this machine. It takes files of at most `max_bytes` bytes.
@@ -78,4 +111,14 @@ pub fn extract(bytes: &[u8], request: &Request, context: &Context<'_>) -> Result
     artifact.contract = CONTRACT_VERSION;
     reader.format.clone_into(&mut artifact.format);
     Ok(artifact)
+}
+
+/// A parser of this crate.
+fn parser(name: &str) -> Parser {
+    Parser { name: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
+/// The refusal of a file that has nothing to index.
+fn no_text() -> Refusal {
+    Refusal::new(RefusalCode::NoText, "the file holds no text to index")
 }

@@ -7,13 +7,15 @@
 use std::cell::RefCell;
 
 use super::fold::Folding;
+use super::language::{Evidence, LANGUAGES_COUNT};
+use super::light::Light;
 use super::script;
 use super::stem::Stems;
 use super::word::{self, Leaf};
 
 /// The version of the terms that [`analyze`] yields. Index and query must agree on it, so it is stored with the
 /// projection; raise it with every change that yields other terms or lengths.
-pub const ANALYZER_VERSION: u32 = 1;
+pub const ANALYZER_VERSION: u32 = 2;
 
 /// The longest term in bytes. A longer word is cut into pieces of this size; a longer compound is only known by its
 /// parts.
@@ -24,71 +26,155 @@ pub const TERM_BYTES_MAX: usize = 256;
 pub enum TermKind {
     /// A word, a part of one, a compound, or a pair of characters of a script without spaces.
     Word,
-    /// One character of a longer run in a script without spaces. The index has it so that a query of one character
+    /// A Han or Katakana character of a longer run: it says less than a pair, and more than nothing.
+    Character,
+    /// Another character of a longer run in a script without spaces. The index has it so that a query of one character
     /// finds it; a query of a longer run is better served by the pairs alone.
     Inner,
+    /// The English stem of a word in a query of another language: a passage too short to tell its language has no other.
+    Fallback,
 }
 
-/// Calls `sink` with every term of `text`, in order and with repetitions, and returns the text's length in words.
+impl TermKind {
+    /// What a term of this kind in a query counts, beside one that is a word; `None` for what is not looked up.
+    ///
+    /// 0.6 was chosen on the odd queries of Chinese and Japanese collections, together with the kana that count nothing:
+    /// most of them are particles and endings, on most passages and long to read.
+    pub fn query_weight(self) -> Option<f32> {
+        match self {
+            Self::Word => Some(1.0),
+            Self::Character => Some(0.6),
+            Self::Fallback => Some(0.3),
+            Self::Inner => None,
+        }
+    }
+}
+
+/// Calls `sink` with every term of `text`, with repetitions, and returns the text's length in words.
 ///
 /// The length counts what a reader would call words: a compound (`orders_daily`) is as long as its parts and the term
 /// for the whole is free, a stop word counts nothing, and two characters of a script without spaces count as one word.
+/// A text in another language of Latin letters, told by its function words, has the stems of that language too, where they
+/// are not the English ones: those are always there, so that a query too short to tell its language finds it all the same.
 /// Terms are UTF-8 of 1 to [`TERM_BYTES_MAX`] bytes; time and number of terms are linear in the text.
 pub fn analyze(text: &str, mut sink: impl FnMut(&[u8], TermKind)) -> u32 {
+    with_analyzer(|analyzer| analyzer.run(text, &mut sink))
+}
+
+/// As [`analyze`], for a query: calls `sink` with the terms to look up, and those that only a text has.
+///
+/// Where the language of `text` is told, its stems stand in place of the English ones, which become
+/// [`Fallback`](TermKind::Fallback).
+pub fn analyze_query(text: &str, mut sink: impl FnMut(&[u8], TermKind)) {
+    with_analyzer(|analyzer| analyzer.run_query(text, &mut sink));
+}
+
+fn with_analyzer<T>(run: impl FnOnce(&mut Analyzer) -> T) -> T {
     thread_local! {
         static ANALYZER: RefCell<Analyzer> = RefCell::new(Analyzer::new());
     }
     ANALYZER.with(|analyzer| match analyzer.try_borrow_mut() {
-        Ok(mut analyzer) => analyzer.run(text, &mut sink),
-        // `sink` analyses on its own account.
-        Err(_) => Analyzer::new().run(text, &mut sink),
+        Ok(mut analyzer) => run(&mut analyzer),
+        // A sink analyses on its own account.
+        Err(_) => run(&mut Analyzer::new()),
     })
 }
 
 /// Where terms go: the caller's sink and what is needed on the way there.
 pub(super) struct Output<'a> {
-    pub(super) sink: &'a mut dyn FnMut(&[u8], TermKind),
+    pub(super) sink: &'a mut Sink<'a>,
     pub(super) stems: &'a mut Stems,
+    pub(super) light: &'a mut Light,
     /// Room for the leaves of a compound.
     pub(super) leaves: &'a mut Vec<Leaf>,
     /// The words counted so far.
     pub(super) words: u32,
+    /// What tells the language.
+    pub(super) evidence: Evidence,
+    /// When a text is read once more, for the stems of its own language.
+    pub(super) foreign: Option<Foreign<'a>>,
+}
+
+/// What takes terms.
+type Sink<'a> = dyn FnMut(&[u8], TermKind) + 'a;
+
+/// The stems of another language than English.
+pub(super) struct Foreign<'a> {
+    pub(super) stems: &'a mut Stems,
+    /// Where they go, those that are not the English ones; if nowhere, they take the place of the English ones.
+    pub(super) beside: Option<&'a mut Sink<'a>>,
 }
 
 struct Analyzer {
     stems: Stems,
+    /// Of the languages met so far.
+    foreign: [Option<Stems>; LANGUAGES_COUNT],
+    light: Light,
     folding: Folding,
     leaves: Vec<Leaf>,
 }
 
 impl Analyzer {
     fn new() -> Self {
-        Self { stems: Stems::new(), folding: Folding::default(), leaves: Vec::new() }
+        Self {
+            stems: Stems::english(),
+            foreign: Default::default(),
+            light: Light::default(),
+            folding: Folding::default(),
+            leaves: Vec::new(),
+        }
     }
 
-    fn run(&mut self, text: &str, sink: &mut dyn FnMut(&[u8], TermKind)) -> u32 {
-        let mut out = Output { sink, stems: &mut self.stems, leaves: &mut self.leaves, words: 0 };
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            let Some(ascii) = bytes[at..].iter().position(|byte| !byte.is_ascii()) else {
-                word::ascii(&bytes[at..], &mut out);
-                break;
-            };
-            let ascii_end = at + ascii;
-            let from =
-                bytes[at..ascii_end].iter().rposition(u8::is_ascii_whitespace).map_or(at, |space| at + space + 1);
-            let to = bytes[ascii_end..].iter().position(u8::is_ascii_whitespace).map_or(bytes.len(), |n| ascii_end + n);
-            word::ascii(&bytes[at..from], &mut out);
-            let folded = self.folding.fold(&text[from..to]);
-            if folded.is_ascii() {
-                word::ascii(folded.as_bytes(), &mut out);
-            } else {
-                script::unicode(folded, &mut out);
-            }
-            at = to;
+    fn run(&mut self, text: &str, sink: &mut Sink<'_>) -> u32 {
+        let Self { stems, foreign, light, folding, leaves } = self;
+        let evidence = Evidence::default();
+        let mut out = Output { sink, stems, light, leaves, words: 0, evidence, foreign: None };
+        read(text, folding, &mut out);
+        let words = out.words;
+        if let Some(language) = out.evidence.language(words) {
+            let Output { sink, stems, light, leaves, .. } = out;
+            let stems_of_language = foreign[language as usize].get_or_insert_with(|| Stems::of(language));
+            let foreign = Foreign { stems: stems_of_language, beside: Some(sink) };
+            let sink = &mut |_: &[u8], _| {};
+            read(text, folding, &mut Output { sink, stems, light, leaves, words: 0, evidence, foreign: Some(foreign) });
         }
-        out.words
+        words
+    }
+
+    fn run_query(&mut self, text: &str, sink: &mut Sink<'_>) {
+        let Self { stems, foreign, light, folding, leaves } = self;
+        let (evidence, nowhere) = (Evidence::default(), &mut |_: &[u8], _| {});
+        let mut told = Output { sink: nowhere, stems, light, leaves, words: 0, evidence, foreign: None };
+        read(text, folding, &mut told);
+        let language = told.evidence.language(told.words);
+        let foreign = language.map(|language| Foreign {
+            stems: foreign[language as usize].get_or_insert_with(|| Stems::of(language)),
+            beside: None,
+        });
+        read(text, folding, &mut Output { sink, stems, light, leaves, words: 0, evidence, foreign });
+    }
+}
+
+/// Feeds the terms of `text` to `out`.
+fn read(text: &str, folding: &mut Folding, out: &mut Output<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Some(ascii) = bytes[at..].iter().position(|byte| !byte.is_ascii()) else {
+            word::ascii(&bytes[at..], out);
+            break;
+        };
+        let ascii_end = at + ascii;
+        let from = bytes[at..ascii_end].iter().rposition(u8::is_ascii_whitespace).map_or(at, |space| at + space + 1);
+        let to = bytes[ascii_end..].iter().position(u8::is_ascii_whitespace).map_or(bytes.len(), |n| ascii_end + n);
+        word::ascii(&bytes[at..from], out);
+        let folded = folding.fold(&text[from..to]);
+        if folded.is_ascii() {
+            word::ascii(folded.as_bytes(), out);
+        } else {
+            script::unicode(folded, out);
+        }
+        at = to;
     }
 }
 
@@ -163,11 +249,49 @@ mod tests {
 
     #[test]
     fn scripts_whose_marks_matter_keep_them() {
-        check("हिन्दी भाषा", &["हिन्दी", "भाषा"]);
-        check("مَدْرَسة", &["مَدْرَسة"]);
-        check("файл_данных.txt", &["фаил_данных.txt", "фаил", "данных", "txt"]);
+        check("हिन्दी दिन", &["हिन्द", "दिन"]);
+        check("ที่", &["ที่"]);
+        check("மொழி", &["மொழி"]);
+        check("مَدْرَسة مدرسة", &["مدرس", "مَدْرَسة", "مدرس"]);
+        check("שָׁלוֹם שלום", &["שלום", "שָׁלוֹם", "שלום"]);
         check("ħobż", &["hobz"]);
         check("ŋambo", &["ŋambo"]);
+    }
+
+    #[test]
+    fn forms_of_a_word_beyond_ascii_share_a_term_alone_and_in_names() {
+        check("файл_данных.txt", &["фаил_данных.txt", "фаил", "дан", "txt"]);
+        check("Книгами", &["книг"]);
+        check("والكتاب", &["كتاب"]);
+        check("किताबों", &["किताब"]);
+        let length = |text| analyze(text, |_, _| {});
+        assert_eq!(length("مَدْرَسة שָׁלוֹם"), 2, "a word with its signs is one word");
+    }
+
+    #[test]
+    fn each_language_gets_what_is_said_of_it() {
+        for (text, like) in [
+            // Turkish: neither the dotted nor the dotless i keeps a word from being found.
+            ("Işık İSTANBUL ılık", "isik istanbul ilik"),
+            // Greek: no stems; capitals, accents and the final sigma are one.
+            ("ΛΌΓΟΣ λόγος", "λογοσ λογοσ"),
+            // Korean, decomposed: the same syllables.
+            ("\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}", "한글"),
+            ("Verträge", "vertrage"),
+            ("Vertra\u{308}ge", "vertrage"),
+            ("ｆｕｌｌ＿ｗｉｄｔｈ", "full_width"),
+            ("ﾃﾞｰﾀ", "データ"),
+            ("ﻛﺘﺎﺏ", "كتاب"),
+            ("٢٠١٦ ۲۰۱۶", "2016 2016"),
+            ("צה\u{5f4}ל", "צה\u{5f4}ל"),
+        ] {
+            assert_eq!(terms(text), terms(like), "{text}");
+            assert!(!terms(text).is_empty(), "{text}");
+        }
+        // A compound of German is one word: its parts do not find it.
+        check("Datenbankverbindung", &["datenbankverbindung"]);
+        // Korean: the stem is found under every ending by its pair.
+        check("서울에서", &["서", "서울", "울", "울에", "에", "에서", "서"]);
     }
 
     #[test]
@@ -180,7 +304,15 @@ mod tests {
         check("ที่นี่", &["ที่", "ที่นี่", "นี่"]);
         let mut kinds = Vec::new();
         assert_eq!(analyze("数据 库", |_, kind| kinds.push(kind)), 2);
-        assert_eq!(kinds, [TermKind::Inner, TermKind::Word, TermKind::Inner, TermKind::Word]);
+        assert_eq!(kinds, [TermKind::Character, TermKind::Word, TermKind::Character, TermKind::Word]);
+        kinds.clear();
+        analyze("カか 값이", |_, kind| kinds.push(kind));
+        let (character, inner, word) = (TermKind::Character, TermKind::Inner, TermKind::Word);
+        assert_eq!(
+            kinds,
+            [character, word, inner, inner, word, inner],
+            "kana of endings and syllables are not looked up"
+        );
     }
 
     #[test]
@@ -192,6 +324,39 @@ mod tests {
         assert_eq!(length("the orders"), 1);
         assert_eq!(length("userId"), 2);
         assert_eq!(length("一二三四五"), 3);
+    }
+
+    #[test]
+    fn a_text_has_the_stems_of_its_language_beside_the_english_ones() {
+        // German: the plural and the query's singular meet in the German stem.
+        let text = terms("Die Kanzlei hat den Mandanten und der Richterin die Beschlüsse nicht zugestellt");
+        for stem in ["mandant", "richterin", "beschluss", "beschluss"] {
+            assert!(text.contains(&stem.to_owned()), "{stem}: {text:?}");
+        }
+        for alone in ["Mandanten", "Richterin", "Beschlüsse", "zugestellt"] {
+            for term in terms(alone) {
+                assert!(text.contains(&term), "a query of one word finds it: {term}");
+            }
+        }
+        let length = |text| analyze(text, |_, _| {});
+        assert_eq!(length("der Hund und die Katzen"), 5, "a word is one word, whatever its stems");
+    }
+
+    #[test]
+    fn english_and_names_have_english_stems_alone() {
+        for text in [
+            "The man was in the war and so was die casting",
+            "pool.max-size = 12",
+            "El Niño warms the Pacific and the weather changes",
+            "de facto standard for the server",
+            "Error in module server: connection refused",
+            "shock effects over cones",
+            "Smith et al",
+            "var os = com.example",
+        ] {
+            let words: Vec<String> = text.split(' ').flat_map(terms).collect();
+            assert_eq!(terms(text), words, "{text}");
+        }
     }
 
     #[test]
@@ -240,7 +405,7 @@ mod tests {
         }
 
         #[test]
-        fn whitespace_separates(left in "\\PC{0,40}", right in "\\PC{0,40}") {
+        fn whitespace_separates_where_no_language_is_told(left in "\\PC{0,40}", right in "\\PC{0,40}") {
             let together = terms(&format!("{left}\n{right}"));
             let mut apart = terms(&left);
             apart.extend(terms(&right));

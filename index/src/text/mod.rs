@@ -7,6 +7,8 @@
 
 mod analyze;
 mod fold;
+mod language;
+mod light;
 mod script;
 mod stem;
 mod stop;
@@ -36,7 +38,7 @@ mod schema;
 mod write;
 
 pub use analysis::Analysis;
-pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze};
+pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze, analyze_query};
 pub use flush::{FlushJob, Flushed};
 pub(crate) use inventory::LexicalInventory;
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};

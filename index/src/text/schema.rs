@@ -98,3 +98,30 @@ impl Payload {
         Hash::of(&json).hex()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_of_another_analyser_or_format_is_not_read() {
+        let own = Payload {
+            format: FORMAT_VERSION,
+            analyzer: ANALYZER_VERSION,
+            watermark: 7,
+            flush: 1,
+            opstamp: 2,
+            chunks: 3,
+            words: 4,
+        };
+        assert_eq!(Payload::decode(&own.encode()), Ok(own));
+        for other in [
+            Payload { analyzer: ANALYZER_VERSION - 1, ..own },
+            Payload { analyzer: ANALYZER_VERSION + 1, ..own },
+            Payload { format: FORMAT_VERSION - 1, ..own },
+        ] {
+            let why = Payload::decode(&other.encode()).expect_err("another version is refused");
+            assert!(why.contains("analyser"), "{why}");
+        }
+    }
+}

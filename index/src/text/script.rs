@@ -4,6 +4,7 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::analyze::{Output, TERM_BYTES_MAX, TermKind};
+use super::light::Stemmed;
 use super::word;
 
 /// Feeds the terms of `text`, folded, to `out`.
@@ -95,7 +96,14 @@ fn pairs(run: &str, out: &mut Output<'_>) {
         if last > 0 {
             (out.sink)(pair.as_bytes(), TermKind::Word);
         }
-        (out.sink)(&pair.as_bytes()[last..], if alone { TermKind::Word } else { TermKind::Inner });
+        let kind = match char {
+            _ if alone => TermKind::Word,
+            '\u{3005}'..='\u{3007}' | '\u{30a1}'..='\u{30fa}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}' => {
+                TermKind::Character
+            }
+            _ => TermKind::Inner,
+        };
+        (out.sink)(&pair.as_bytes()[last..], kind);
         units += 1;
     }
     out.words += u32::div_ceil(units, 2);
@@ -135,13 +143,27 @@ fn name(word: &str, out: &mut Output<'_>) {
         (out.sink)(word.as_bytes(), TermKind::Word);
     }
     for part in word.split(is_connector).filter(|part| !part.is_empty()) {
-        let mut rest = part;
-        while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(TERM_BYTES_MAX));
-            (out.sink)(piece.as_bytes(), TermKind::Word);
-            out.words += 1;
-            rest = after;
+        if part.len() > TERM_BYTES_MAX {
+            pieces(part, out);
+            continue;
         }
+        let Stemmed { stem, lost_signs } = out.light.stem(part);
+        if !stem.is_empty() {
+            (out.sink)(stem.as_bytes(), TermKind::Word);
+            out.words += 1;
+            if lost_signs {
+                (out.sink)(part.as_bytes(), TermKind::Word);
+            }
+        }
+    }
+}
+
+fn pieces(mut rest: &str, out: &mut Output<'_>) {
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(TERM_BYTES_MAX));
+        (out.sink)(piece.as_bytes(), TermKind::Word);
+        out.words += 1;
+        rest = after;
     }
 }
 

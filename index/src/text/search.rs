@@ -1,12 +1,12 @@
 //! From a query's text to the best chunks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use loom_storage::ChunkId;
 use tantivy::Term;
 use tantivy::postings::TermInfo;
 
-use super::analyze::{TermKind, analyze};
+use super::analyze::analyze_query;
 use super::cursor::Cursor;
 use super::error::Failure;
 use super::evaluate::{Posted, Window, dense, sparse};
@@ -58,7 +58,7 @@ impl LexicalIndex {
     pub fn word_statistics(&self, query: &str) -> Result<WordStatistics, Error> {
         let mut statistics =
             WordStatistics { chunks: self.live_chunks(), words: self.live_words(), holders: HashMap::new() };
-        for text in query_terms(query) {
+        for (text, _) in query_terms(query) {
             let (holders, _) = self.holders(&text)?;
             statistics.holders.insert(text, holders);
         }
@@ -72,7 +72,7 @@ impl LexicalIndex {
 
     /// The best `k` chunks for `query`, best first, equals by chunk id.
     ///
-    /// The query is text: its terms are those that [`analyze`](super::analyze()) finds, any of them suffices, and one
+    /// The query is text: its terms are those that [`analyze_query`](super::analyze_query) finds, any of them suffices, and one
     /// without terms finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
     /// versions never are. Scores depend on the live chunks of this index, or on `statistics` of several, and on nothing
     /// else, the selection included.
@@ -102,17 +102,17 @@ impl LexicalIndex {
     /// The terms that some live chunk holds, and what they are worth.
     fn weigh(
         &self,
-        texts: Vec<Box<[u8]>>,
+        texts: Vec<(Box<[u8]>, f32)>,
         statistics: Option<&WordStatistics>,
         similarity: &Similarity,
     ) -> Result<Vec<QueryTerm>, Failure> {
         let mut terms = Vec::with_capacity(texts.len());
-        for text in texts {
+        for (text, share) in texts {
             let (holders, found) = self.holders(&text)?;
             if holders > 0 {
                 // A word written since the statistics were taken is in none of them.
                 let everywhere = statistics.and_then(|all| all.holders.get(&text)).copied().unwrap_or(0).max(holders);
-                terms.push(QueryTerm { weight: similarity.weight(everywhere), text, found, holders });
+                terms.push(QueryTerm { weight: share * similarity.weight(everywhere), text, found, holders });
             }
         }
         Ok(terms)
@@ -198,14 +198,17 @@ fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm]) -> Result<Vec<P
     Ok(posted)
 }
 
-/// The different terms of a query, in order.
-fn query_terms(query: &str) -> Vec<Box<[u8]>> {
-    let mut seen: HashSet<Box<[u8]>> = HashSet::new();
-    let mut terms = Vec::new();
-    analyze(query, |term, kind| {
-        if kind == TermKind::Word && terms.len() < QUERY_TERMS_MAX && !seen.contains(term) {
-            seen.insert(term.into());
-            terms.push(term.into());
+/// The different terms of a query, in order, and what share of its weight each counts.
+fn query_terms(query: &str) -> Vec<(Box<[u8]>, f32)> {
+    let mut places: HashMap<Box<[u8]>, usize> = HashMap::new();
+    let mut terms: Vec<(Box<[u8]>, f32)> = Vec::new();
+    analyze_query(query, |term, kind| {
+        let Some(share) = kind.query_weight() else { return };
+        if let Some(at) = places.get(term) {
+            terms[*at].1 = terms[*at].1.max(share);
+        } else if terms.len() < QUERY_TERMS_MAX {
+            places.insert(term.into(), terms.len());
+            terms.push((term.into(), share));
         }
     });
     terms

@@ -4,7 +4,7 @@
 //! components of a path) form a compound. A leaf may itself have inner parts: `userId`, `RS32`.
 
 use super::analyze::{Output, TERM_BYTES_MAX, TermKind};
-use super::stem::STEMMED_LETTERS_MAX;
+use super::stem::{STEMMED_LETTERS_MAX, Stem, Word};
 
 const LOWER: u8 = 1;
 const UPPER: u8 = 2;
@@ -204,29 +204,80 @@ impl Leaf {
             let parts = if all == DIGIT { 0 } else { inner_parts(word, out) };
             out.words += parts.max(1);
         } else {
-            let kept = letters(word, out);
+            let kept = letters(text, self.start, word.len(), out);
             let parts = if self.rest & UPPER == 0 || self.rest == UPPER { 0 } else { inner_parts(word, out) };
             out.words += parts.max(u32::from(kept));
         }
     }
 }
 
-/// Emits the stem of `word`, all letters, unless it is a stop word; returns whether it was not.
-fn letters(word: &[u8], out: &mut Output<'_>) -> bool {
-    if word.len() > STEMMED_LETTERS_MAX {
-        exact(word, out);
+/// For each length, ones over so many letters and zeros over the others.
+static KEPT: [Word; STEMMED_LETTERS_MAX + 1] = kept_letters();
+
+const fn kept_letters() -> [Word; STEMMED_LETTERS_MAX + 1] {
+    let mut kept = [[0; STEMMED_LETTERS_MAX]; STEMMED_LETTERS_MAX + 1];
+    let mut len = 0;
+    while len <= STEMMED_LETTERS_MAX {
+        let mut at = 0;
+        while at < len {
+            kept[len][at] = u8::MAX;
+            at += 1;
+        }
+        len += 1;
+    }
+    kept
+}
+
+/// Emits the stem of the `len` letters of `text` from `start` on, unless they are a stop word; returns whether they are not.
+fn letters(text: &[u8], start: usize, len: usize, out: &mut Output<'_>) -> bool {
+    if len > STEMMED_LETTERS_MAX {
+        exact(&text[start..start + len], out);
         return true;
     }
     let mut lower = [0; STEMMED_LETTERS_MAX];
-    for (to, from) in lower.iter_mut().zip(word) {
-        *to = from | 0x20;
+    if let Some(wide) = text[start..].first_chunk::<STEMMED_LETTERS_MAX>() {
+        // All at once, and then without what follows: a loop over so few letters takes longer.
+        for ((to, from), kept) in lower.iter_mut().zip(wide).zip(&KEPT[len]) {
+            *to = (from | 0x20) & kept;
+        }
+    } else {
+        for (to, from) in lower.iter_mut().zip(&text[start..start + len]) {
+            *to = from | 0x20;
+        }
     }
-    let stem = out.stems.stem(&lower, word.len());
+    let stem = out.stems.stem(&lower, len);
     if stem.letters().is_empty() {
+        // A word of several languages tells none.
+        out.evidence.english(u32::from(stem.languages() == 0));
         return false;
+    }
+    if out.foreign.is_some() {
+        foreign(&lower, len, &stem, out);
+        return true;
+    }
+    if stem.languages() != 0 {
+        out.evidence.others(stem.languages());
     }
     (out.sink)(stem.letters(), TermKind::Word);
     true
+}
+
+/// Emits the stem of the first `len` letters of `word` in the text's own language, beside `english` or in its place.
+#[cold]
+fn foreign(word: &Word, len: usize, english: &Stem, out: &mut Output<'_>) {
+    let Some(foreign) = &mut out.foreign else { return };
+    let own = foreign.stems.stem(word, len);
+    let differs = own.letters() != english.letters();
+    match &mut foreign.beside {
+        Some(beside) if differs => beside(own.letters(), TermKind::Word),
+        Some(_) => {}
+        None => {
+            (out.sink)(own.letters(), TermKind::Word);
+            if differs {
+                (out.sink)(english.letters(), TermKind::Fallback);
+            }
+        }
+    }
 }
 
 /// More parts than this, or more changes between letters and digits, mean a hash or an encoding and no name.
@@ -263,7 +314,7 @@ fn inner_parts(word: &[u8], out: &mut Output<'_>) -> u32 {
                 exact(part, out);
                 parts += 1;
             } else {
-                parts += u32::from(letters(part, out));
+                parts += u32::from(letters(word, ends[0], part.len(), out));
             }
         }
     }

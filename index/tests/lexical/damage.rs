@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use loom_index::Error;
-use loom_index::text::{LexicalHit, LexicalIndex};
+use loom_index::text::{ANALYZER_VERSION, LexicalHit, LexicalIndex};
 use loom_storage::Seq;
 use tempfile::TempDir;
 
@@ -139,7 +139,8 @@ fn another_version_or_something_else_asks_for_a_rebuild() {
     drop(index);
     let meta = folder.path().join("meta.json");
     let text = fs::read_to_string(&meta).expect("the commit is there");
-    let other = text.replace("\\\"analyzer\\\":1,", "\\\"analyzer\\\":2,");
+    let analyzer = |version: u32| format!("\\\"analyzer\\\":{version},");
+    let other = text.replace(&analyzer(ANALYZER_VERSION), &analyzer(ANALYZER_VERSION - 1));
     assert_ne!(text, other);
     fs::write(&meta, other).expect("a file can be written");
     assert!(matches!(LexicalIndex::open(folder.path()), Err(Error::Rebuild { .. })));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use loom_index::Selection;
-use loom_index::text::{LexicalHit, LexicalIndex, TermKind, analyze};
+use loom_index::text::{LexicalHit, LexicalIndex, analyze, analyze_query};
 use loom_storage::{ChunkId, VersionId};
 use tantivy::fieldnorm::FieldNormReader;
 
@@ -40,19 +40,21 @@ impl Counted {
     fn ranked(&self, query: &str, selection: Option<&Selection>) -> Vec<(ChunkId, f64)> {
         let total = self.chunks.len() as f64;
         let average = self.chunks.iter().map(|chunk| f64::from(chunk.2)).sum::<f64>().max(1.0) / total;
-        let mut terms = BTreeMap::new();
-        analyze(query, |term, kind| {
-            if kind == TermKind::Word {
+        let mut terms: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
+        analyze_query(query, |term, kind| {
+            if let Some(share) = kind.query_weight() {
                 let holders = self.chunks.iter().filter(|chunk| chunk.1.contains_key(term)).count() as f64;
-                terms.insert(term.to_vec(), (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln());
+                let weight = f64::from(share) * (1.0 + (total - holders + 0.5) / (holders + 0.5)).ln();
+                let known = terms.entry(term.to_vec()).or_insert(weight);
+                *known = known.max(weight);
             }
         });
         let mut ranked = Vec::new();
         for (id, counts, words) in &self.chunks {
             let length = f64::from(FieldNormReader::id_to_fieldnorm(FieldNormReader::fieldnorm_to_id(*words)));
-            let norm = 1.2 * (0.25 + 0.75 * length / average);
+            let norm = 1.1 * (0.35 + 0.65 * length / average);
             let worth =
-                |(term, idf): (&Vec<u8>, &f64)| counts.get(term).map(|count| idf * count * 2.2 / (count + norm));
+                |(term, idf): (&Vec<u8>, &f64)| counts.get(term).map(|count| idf * count * 2.1 / (count + norm));
             let score: f64 = terms.iter().filter_map(worth).sum();
             if score > 0.0 && selection.is_none_or(|selection| selection.contains(*id)) {
                 ranked.push((*id, score));

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod documents;
+mod extracted;
 mod properties;
 mod windows;
 

@@ -8,7 +8,7 @@ mod read;
 mod send;
 mod stored;
 mod tally;
-mod walk;
+pub mod walk;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -59,13 +59,13 @@ pub struct Args {
 pub struct Label {
     /// The title [default: what the file's front matter says, else the file's name without its extension]
     #[arg(long)]
-    title: Option<String>,
+    pub title: Option<String>,
     /// A description
     #[arg(long)]
-    description: Option<String>,
+    pub description: Option<String>,
     /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
-    tags: Vec<String>,
+    pub tags: Vec<String>,
 }
 
 impl Label {

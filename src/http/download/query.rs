@@ -1,5 +1,6 @@
-//! The query string of a download, decoded strictly: a `source_uri` is kept byte for byte.
+//! The query string of a download: a `source_uri` is kept byte for byte.
 
+use super::super::form::Form;
 use crate::error::Error;
 
 /// What a download asks for; an empty organisation or namespace is the configured one.
@@ -18,50 +19,19 @@ pub struct Asked {
 impl Asked {
     /// Reads a query string; parameters that it does not know are passed over.
     pub fn parse(query: &str) -> Result<Self, Error> {
-        let mut values: [(&str, Option<String>); 4] =
-            [("org", None), ("namespace", None), ("source_uri", None), ("inline", None)];
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let Ok(name) = decode(name) else { continue };
-            let Some((name, slot)) = values.iter_mut().find(|(known, _)| *known == name) else { continue };
-            if slot.is_some() {
-                return Err(Error::invalid(*name, format!("{name} is given twice: give it once")));
-            }
-            let value = decode(value).map_err(|what| Error::invalid(*name, format!("{name} {what}")))?;
-            *slot = Some(value);
-        }
-        let [(_, org), (_, namespace), (_, source_uri), (_, inline)] = values;
-        let inline = match inline.as_deref().unwrap_or_default() {
+        let mut form = Form::parse(query, &["org", "namespace", "source_uri", "inline"])?;
+        let (org, namespace) = (form.take("org"), form.take("namespace"));
+        let (source_uri, inline) = (form.take("source_uri"), form.take("inline"));
+        let inline = match inline.as_str() {
             "" | "0" | "false" => false,
             "1" | "true" => true,
             _ => return Err(Error::invalid("inline", "inline is neither 1 nor 0: give one of them or leave it out")),
         };
-        let source_uri = source_uri
-            .filter(|uri| !uri.is_empty())
-            .ok_or_else(|| Error::invalid("source_uri", "source_uri is missing: name the document to download"))?;
-        Ok(Self { org: org.unwrap_or_default(), namespace: namespace.unwrap_or_default(), source_uri, inline })
+        if source_uri.is_empty() {
+            return Err(Error::invalid("source_uri", "source_uri is missing: name the document to download"));
+        }
+        Ok(Self { org, namespace, source_uri, inline })
     }
-}
-
-/// Undoes the percent encoding of a form, where `+` is a blank.
-fn decode(encoded: &str) -> Result<String, &'static str> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => match (rest.next().and_then(hex), rest.next().and_then(hex)) {
-                (Some(high), Some(low)) => high << 4 | low,
-                (_, _) => return Err("has a `%` without two hex digits: write a percent sign as %25"),
-            },
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).map_err(|_| "is not UTF-8 once its percent encoding is undone")
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

@@ -4,7 +4,11 @@ pub mod add;
 pub mod bulk_add;
 pub mod upsert;
 
+pub mod formats;
 pub mod get;
+pub mod ingest;
+pub mod ingest_cancel;
+pub mod ingest_status;
 pub mod list;
 pub mod outline;
 pub mod search;

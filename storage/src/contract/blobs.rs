@@ -1,6 +1,7 @@
 //! The bytes of blobs and their catalogue.
 
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::time::Duration;
 
 use super::sample::{batch, put, scope};
 use super::{Case, Place};
@@ -16,6 +17,7 @@ pub(super) const CASES: &[Case] = &[
     ("an unfinished blob serves nothing", an_unfinished_blob_serves_nothing),
     ("the same bytes are kept once for each namespace", the_same_bytes_are_kept_once_for_each_namespace),
     ("the catalogue names stored blobs only", the_catalogue_names_stored_blobs_only),
+    ("a dropped blob is removed unless an upload wants it", a_dropped_blob_is_removed_unless_an_upload_wants_it),
     ("blobs are written at the same time", blobs_are_written_at_the_same_time),
 ];
 
@@ -132,6 +134,37 @@ fn the_catalogue_names_stored_blobs_only(place: &Place) {
     assert_eq!(snapshot.blob(&scope(), &hash).expect("a row"), Some(row(hash, 10, 2)));
     assert_eq!(snapshot.blob(&scope(), &missing).expect("a row"), None);
     assert_eq!(snapshot.blob(&Scope::new("org", "other"), &hash).expect("a row"), None);
+}
+
+fn a_dropped_blob_is_removed_unless_an_upload_wants_it(place: &Place) {
+    let store = place();
+    let row = |hash, at| BlobRow { hash, size: 10, stored_at: Timestamp(at) };
+    let commit = |write: Write| store.commit(batch([write])).expect("it commits");
+    let hash = store_blob(&*store, &scope(), b"some bytes", 3);
+    commit(Write::PutBlob { scope: scope(), row: row(hash, 1) });
+    let listed = |after: Option<&Hash>| {
+        let of = scope();
+        let after = after.map(|hash| (&of, hash));
+        store.snapshot().expect("a snapshot").blobs(after, 10).expect("a page").items
+    };
+    assert_eq!(listed(None), [(scope(), row(hash, 1))]);
+    assert_eq!(listed(Some(&hash)), []);
+    assert!(!store.remove_blob(&scope(), &hash, Duration::ZERO).expect("no error"), "a row names it");
+    commit(Write::PutBlob { scope: scope(), row: row(hash, 2) });
+    commit(Write::DropBlob { scope: scope(), row: row(hash, 1) });
+    assert_eq!(listed(None), [(scope(), row(hash, 2))], "it was stored again since");
+    commit(Write::DropBlob { scope: scope(), row: row(hash, 2) });
+    assert_eq!(listed(None), []);
+    assert!(!store.remove_blob(&scope(), &hash, Duration::from_hours(1)).expect("no error"), "it was just brought");
+    assert_eq!(store_blob(&*store, &scope(), b"some bytes", 3), hash);
+    commit(Write::PutBlob { scope: scope(), row: row(hash, 3) });
+    commit(Write::DropBlob { scope: scope(), row: row(hash, 3) });
+    assert!(store.remove_blob(&scope(), &hash, Duration::ZERO).expect("no error"));
+    assert!(matches!(store.read_blob(&scope(), &hash), Err(Error::BlobGone { .. })));
+    let refused = store.commit(batch([Write::PutBlob { scope: scope(), row: row(hash, 4) }]));
+    assert!(matches!(refused, Err(Error::BlobGone { .. })), "{refused:?}");
+    assert_eq!(store_blob(&*store, &scope(), b"some bytes", 3), hash);
+    assert_eq!(read_all(&*store, &scope(), &hash), b"some bytes");
 }
 
 fn blobs_are_written_at_the_same_time(place: &Place) {

@@ -5,9 +5,12 @@
 
 mod restoring;
 
+use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use redb::{Database, Durability, ReadOnlyTable, ReadableTable, WriteTransaction};
 use sha2::{Digest as _, Sha256};
 
@@ -31,6 +34,9 @@ const META: Definition = Table::Meta.definition();
 const BLOBS: Definition = Definition::new("blobs");
 const PIECES: Definition = Definition::new("pieces");
 const UNFINISHED: Definition = Definition::new("unfinished");
+/// How long it is known that an upload brought a blob's bytes, and how many such are kept before the older are let go.
+const BROUGHT_KEPT: Duration = Duration::from_hours(2);
+const BROUGHT_MAX: usize = 10_000;
 /// The key in `meta` of the number that the next upload gets.
 const NEXT_KEY: &[u8] = b"next_upload";
 
@@ -38,6 +44,8 @@ pub(super) struct BlobFile {
     pub(super) file: RedbFile,
     /// The number that the first upload since the open gets or got.
     first_upload: u64,
+    /// When uploads of this run last brought the bytes under a key; of those older than [`BROUGHT_KEPT`] none.
+    brought: Mutex<HashMap<Vec<u8>, Instant>>,
 }
 
 impl BlobFile {
@@ -46,7 +54,7 @@ impl BlobFile {
     pub(super) fn new(file: RedbFile) -> Result<Self, Error> {
         let transaction = file.begin_read()?;
         let first_upload = next_upload(&transaction.open_table(META).map_err(failed)?)?;
-        Ok(Self { file, first_upload })
+        Ok(Self { file, first_upload, brought: Mutex::default() })
     }
 
     /// Removes the blobs of earlier runs that `is_named` does not know; answers how many.
@@ -67,6 +75,38 @@ impl BlobFile {
         }
         writing.commit()?;
         Ok(unnamed.len() as u64)
+    }
+
+    /// Removes the bytes under a key, unless an upload of this run brought them within `idle`. That no row names them is for
+    /// the caller to see to.
+    pub(super) fn remove(&self, key: &[u8], idle: Duration) -> Result<bool, Error> {
+        // Held to the end, so that no upload takes the bytes for stored while they are removed.
+        let writing = self.file.begin_write(Durability::Immediate, true)?;
+        if self.brought.lock().get(key).is_some_and(|at| at.elapsed() < idle) {
+            writing.abort()?;
+            return Ok(false);
+        }
+        let mut blobs = writing.transaction.open_table(BLOBS).map_err(failed)?;
+        let removed = blobs.remove(key).map_err(failed)?;
+        let stored: Option<StoredBlob> = removed.map(|value| codec::decode(key, value.value())).transpose()?;
+        drop(blobs);
+        match stored {
+            None => writing.abort()?,
+            Some(stored) => {
+                remove_upload(&writing.transaction, stored.upload)?;
+                writing.commit()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Notes that an upload brought the bytes under a key.
+    fn bring(&self, key: &[u8]) {
+        let mut brought = self.brought.lock();
+        if brought.len() >= BROUGHT_MAX {
+            brought.retain(|_, at| at.elapsed() < BROUGHT_KEPT);
+        }
+        brought.insert(key.to_vec(), Instant::now());
     }
 
     /// Calls `each` with every blob of an earlier run that `is_named` does not know.
@@ -286,6 +326,7 @@ impl Writer {
         let key = keys::hash(&self.scope, &hash);
         let inner = Arc::clone(&self.inner);
         let writing = inner.blobs.file.begin_write(Durability::Immediate, true)?;
+        inner.blobs.bring(&key);
         let known = {
             let blobs = writing.transaction.open_table(BLOBS).map_err(failed)?;
             blobs.get(key.as_slice()).map_err(failed)?.is_some()

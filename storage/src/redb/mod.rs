@@ -26,6 +26,7 @@ use crate::backup::BackupSummary;
 use crate::batch::{Batch, Committed};
 use crate::error::Error;
 use crate::id::{BlobHash, Scope};
+use crate::keys;
 use crate::store::{BlobReader, BlobWriter, Compacted, Snapshot, Store};
 
 /// What a backend file must do, for a store over other files than the folder's own.
@@ -158,6 +159,15 @@ impl Store for RedbStore {
     fn ready(&self) -> Result<(), Error> {
         let takes_writes = [&self.inner.main, &self.inner.blobs.file].map(file::RedbFile::takes_writes);
         if takes_writes == [true; 2] { Ok(()) } else { Err(Error::Halted) }
+    }
+
+    fn remove_blob(&self, scope: &Scope, hash: &BlobHash, idle: Duration) -> Result<bool, Error> {
+        file::guarded(|| {
+            if self.snapshot()?.blob(scope, hash)?.is_some() {
+                return Ok(false);
+            }
+            self.inner.blobs.remove(&keys::hash(scope, hash), idle)
+        })
     }
 
     fn compact(&self) -> Result<Compacted, Error> {

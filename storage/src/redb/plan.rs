@@ -75,7 +75,8 @@ impl Prepared {
             | Write::Edit { .. }
             | Write::DropVectors { .. }
             | Write::SwitchModel { .. }
-            | Write::PutBlob { .. } => 0usize,
+            | Write::PutBlob { .. }
+            | Write::DropBlob { .. } => 0usize,
         });
         let bodies = self.versions.iter().flat_map(|version| version.outline.iter().chain([&version.text]));
         bodies.map(Body::len).sum::<usize>() + writes.sum::<usize>()
@@ -191,6 +192,7 @@ impl<'a> Planner<'a, '_> {
                 Ok(())
             }
             Write::PutBlob { scope, row } => self.put_blob(scope, row),
+            Write::DropBlob { scope, row } => self.drop_blob(scope, row),
             Write::Record(write) => self.record(write),
         }
     }
@@ -269,6 +271,15 @@ impl<'a> Planner<'a, '_> {
             return Err(Error::Invalid(format!("blob {} has {} bytes, not {}", row.hash.hex(), stored.size, row.size)));
         }
         self.put(Table::Blobs, keys::hash(scope, &row.hash), row)
+    }
+
+    fn drop_blob(&mut self, scope: &'a Scope, row: &BlobRow) -> Result<(), Error> {
+        self.touch(scope)?;
+        let key = keys::hash(scope, &row.hash);
+        if self.tables.get::<BlobRow>(Table::Blobs, &key)?.as_ref() == Some(row) {
+            self.ops.push(Op::Remove(Table::Blobs, key));
+        }
+        Ok(())
     }
 
     fn record(&mut self, write: &RecordWrite) -> Result<(), Error> {

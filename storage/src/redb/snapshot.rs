@@ -246,6 +246,14 @@ impl Snapshot for RedbSnapshot {
         self.tables.get(Table::Blobs, &keys::hash(scope, hash))
     }
 
+    fn blobs(&self, after: Option<(&Scope, &BlobHash)>, limit: usize) -> Result<Page<(Scope, BlobRow)>, Error> {
+        let after = after.map(|(scope, hash)| keys::hash(scope, hash));
+        self.tables.page(Table::Blobs, &[], after.as_deref(), limit, |key, value| {
+            let (scope, _) = keys::split(key).ok_or_else(|| not_text(key))?;
+            Ok((scope, codec::decode(key, value)?))
+        })
+    }
+
     fn unnamed_blobs(&self, each: &mut dyn FnMut(String, u64)) -> Result<(), Error> {
         let mut is_named = |key: &[u8]| self.tables.contains(Table::Blobs, key);
         self.inner.blobs.each_unnamed(&mut is_named, &mut |key, stored| each(keys::hash_words(key), stored.size))

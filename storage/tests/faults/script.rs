@@ -37,6 +37,7 @@ pub fn script() -> Vec<(&'static str, Step)> {
     let commit = |writes: Vec<Write>| Step::Commit(sample::batch(writes));
     let put = |uri: &str, line: &str, at| sample::put(&scope, uri, &text(line), at);
     let row = BlobRow { hash: Hash::of(&blob()), size: blob().len() as u64, stored_at: Timestamp(8) };
+    let dropped = row.clone();
     vec![
         ("put", commit(vec![put("a", "one", 1), put("b", "one", 1)])),
         ("replace", commit(vec![put("a", "two", 2)])),
@@ -48,6 +49,7 @@ pub fn script() -> Vec<(&'static str, Step)> {
         ("switch model", commit(vec![Write::SwitchModel { scope: scope.clone(), model: "n".into() }])),
         ("blob", Step::Blob),
         ("catalogue blob", commit(vec![Write::PutBlob { scope: scope.clone(), row }])),
+        ("drop blob", commit(vec![Write::DropBlob { scope: scope.clone(), row: dropped }])),
         ("record", commit(vec![sample::record("k", Some(b"value"))])),
         ("group", Step::Group),
     ]

@@ -14,3 +14,4 @@ mod processes;
 mod queries;
 mod races;
 mod structure;
+mod words;

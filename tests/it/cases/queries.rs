@@ -114,12 +114,7 @@ fn a_query_of_nothing_is_no_error() {
         }
     }
     for query in ["the", "of the and", "AND OR NOT", "is it"] {
-        let lexical = search(&engine, "lexical", query, 10);
-        for hit in &lexical {
-            // Where every word is a stop word they may count; nothing else may be found by them.
-            let content = hit["content"].as_str().unwrap().to_lowercase();
-            assert!(query.to_lowercase().split(' ').any(|word| content.contains(word)), "{query}: {content}");
-        }
+        assert_eq!(search(&engine, "lexical", query, 10), Vec::<Value>::new(), "{query}");
         search(&engine, "hybrid", query, 10);
         search(&engine, "semantic", query, 10);
     }

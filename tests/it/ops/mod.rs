@@ -3,6 +3,7 @@
 mod deleting;
 mod errors;
 mod finding;
+mod ingesting;
 mod listing;
 mod metadata;
 mod namespaces;
@@ -14,4 +15,5 @@ mod rechunking;
 mod reranking;
 mod restoring;
 mod searching;
+mod sweeping;
 mod writing;

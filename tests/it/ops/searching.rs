@@ -15,7 +15,7 @@ knowledge.search {"query": "undo", "search_mode": "lexical"}
 "##,
         &expect![[r###"
             {"doc_id":"#01","chunks_created":2,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
-            {"results":[{"namespace":"local","source_uri":"a","doc_id":"#01","revision":1,"format":"","title":"Guide","tags":["Ops"],"chunk_idx":1,"content":"## Rollback\n\nRun é the undo.","section":"Ops > Rollback","section_path":["Ops","Rollback"],"similarity":null,"lexical_score":0.5956733822822571,"score":0.5956733822822571,"keys_matched":[],"noise":false,"siblings_folded":0,"block_type":"","locator":{"kind":"lines","start":3,"end":5,"char_start":7,"char_end":35},"span":null,"session_id":"s","source_class":"derived","agent":"scribe","ingested_at":"2026-01-01T00:00:00.000Z"}],"reranked_by":"","embedding_model":"loom-static-256","namespaces_skipped":[],"stale_dropped":0}
+            {"results":[{"namespace":"local","source_uri":"a","doc_id":"#01","revision":1,"format":"","title":"Guide","tags":["Ops"],"chunk_idx":1,"content":"## Rollback\n\nRun é the undo.","section":"Ops > Rollback","section_path":["Ops","Rollback"],"similarity":null,"lexical_score":0.6100624203681946,"score":0.6100624203681946,"keys_matched":[],"noise":false,"siblings_folded":0,"block_type":"","locator":{"kind":"lines","start":3,"end":5,"char_start":7,"char_end":35},"span":null,"session_id":"s","source_class":"derived","agent":"scribe","ingested_at":"2026-01-01T00:00:00.000Z"}],"reranked_by":"","embedding_model":"loom-static-256","namespaces_skipped":[],"stale_dropped":0}
         "###]],
     );
 }
