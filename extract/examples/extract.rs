@@ -1,7 +1,7 @@
 //! Reads a file as one format and prints what was made of it: `extract FORMAT FILE [--text | --summary]`.
 //!
 //! As JSON, as text (headings, blocks and pipe rows, roughly as the engine writes a document), or as one line with the
-//! outcome and the milliseconds it took. With `OCR` in the environment, pictures of words are read by the programs on `PATH`.
+//! outcome and the milliseconds it took.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut request = Request { contract: CONTRACT_VERSION, format: format.clone(), ..Request::default() };
     request.options.encoding = std::env::var("ENCODING").unwrap_or_default();
     request.options.sql_dialect = std::env::var("SQL_DIALECT").unwrap_or_default();
-    let programs = ProgramOcr::new(&PathLauncher, &bytes, "", Duration::from_mins(1));
+    let programs = ProgramOcr::new(&PathLauncher, &bytes, "", Duration::from_secs(20));
     let ocr: &dyn Ocr = if std::env::var_os("OCR").is_some() { &programs } else { &NoOcr };
     let begun = Instant::now();
     let context = Context { bounds: Bounds::within(Duration::from_mins(1)), ocr };
@@ -91,6 +91,7 @@ fn words(out: &mut String, block: &Block) {
         BlockKind::Paragraph
         | BlockKind::Table
         | BlockKind::SqlStatement
+        | BlockKind::TomlTable
         | BlockKind::TomlKey
         | BlockKind::Caption
         | BlockKind::Note
@@ -109,9 +110,7 @@ fn words(out: &mut String, block: &Block) {
 fn rows(out: &mut String, table: &Table) {
     let mut row = |cells: Vec<&str>| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('\n', " ").replace('|', "\\|")).collect();
-        out.push_str("| ");
-        out.push_str(&cells.join(" | "));
-        out.push_str(" |\n");
+        out.extend(["| ", &cells.join(" | "), " |\n"]);
     };
     row(table.columns.iter().map(|column| column.name.as_str()).collect());
     row(vec!["---"; table.columns.len()]);
