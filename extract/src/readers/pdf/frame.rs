@@ -14,6 +14,8 @@ const WORD_GAP: f32 = 0.17;
 const SPREAD_MAX: f32 = 0.5;
 /// Two of the same character nearer than this share of the em are one, drawn twice to look bold.
 const DOUBLE_GAP: f32 = 0.12;
+/// How many characters back the other one is looked for.
+const DOUBLES_LOOK: usize = 16;
 
 /// A word in a [`Frame`]. `u` runs along the lines and `v` from line to line.
 #[derive(Clone, Debug)]
@@ -110,8 +112,7 @@ fn frame(drawn: &Drawn, angle: u16, glyphs: &[&Glyph]) -> Frame {
     for (at, mark, place) in marks {
         attach_mark(&mut placed, at, mark, place);
     }
-    drop_doubles(&mut placed);
-    let rows = rows(placed).into_iter().map(words).filter(|row| !row.is_empty()).collect();
+    let rows = rows(placed).into_iter().map(drop_doubles).map(words).filter(|row| !row.is_empty()).collect();
     let rulings = drawn.rulings.iter().filter_map(|ruling| turn.ruling(*ruling)).collect();
     Frame { angle, rows: attach_raised(rows), rulings }
 }
@@ -131,29 +132,18 @@ fn attach_mark(placed: &mut [Placed<'_>], at: usize, mark: &str, (u, v): (f32, f
     }
 }
 
-/// Drops characters that were drawn a second time a hair's breadth away.
-fn drop_doubles(placed: &mut Vec<Placed<'_>>) {
-    /// A text in a square of the page.
-    type Square<'a> = (&'a str, i32, i32);
-    let mut seen: HashMap<Square<'_>, Vec<(f32, f32)>> = HashMap::new();
-    placed.retain(|one| {
-        if one.text.trim().is_empty() {
-            return true;
-        }
+/// Drops characters of a row that were drawn a second time a hair's breadth away.
+fn drop_doubles(row: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+    let mut kept: Vec<Placed<'_>> = Vec::with_capacity(row.len());
+    for one in row {
         let near = (one.size * DOUBLE_GAP).min((one.u.1 - one.u.0) * 0.3).max(0.05);
-        let cell = |at: f32| (at / 4.0).floor() as i32;
-        let (from, to) = ((cell(one.u.0 - near), cell(one.v - near)), (cell(one.u.0 + near), cell(one.v + near)));
-        for u in from.0..=to.0 {
-            for v in from.1..=to.1 {
-                let there = seen.get(&(one.text, u, v)).map_or(&[][..], Vec::as_slice);
-                if there.iter().rev().take(8).any(|(u, v)| (u - one.u.0).abs() <= near && (v - one.v).abs() <= near) {
-                    return false;
-                }
-            }
+        let beside = kept.iter().rev().take(DOUBLES_LOOK).take_while(|other| one.u.0 - other.u.0 <= near);
+        let is_double = |other: &Placed<'_>| other.text == one.text && (other.v - one.v).abs() <= near;
+        if one.text.trim().is_empty() || !beside.into_iter().any(is_double) {
+            kept.push(one);
         }
-        seen.entry((one.text, cell(one.u.0), cell(one.v))).or_default().push((one.u.0, one.v));
-        true
-    });
+    }
+    kept
 }
 
 /// Characters that share a baseline, each row from left to right.

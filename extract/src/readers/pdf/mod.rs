@@ -49,6 +49,8 @@ use crate::contract::{
 
 /// The most pages that are read.
 const PAGES_MAX: usize = 20_000;
+/// The most tables that are read.
+const TABLES_MAX: usize = 10_000;
 /// How far into a file its header may stand.
 const HEADER_BYTES: usize = 1024;
 /// Words that were recognized with a confidence under this, of 100, are warned of.
@@ -243,7 +245,7 @@ fn blocks(found: Found, bounds: &Bounds, artifact: &mut Artifact) -> Result<(), 
             }
             Passage::Table { draft, page, bbox } => {
                 cells += draft.rows.iter().map(Vec::len).sum::<usize>();
-                if cells > bounds.cells {
+                if cells > bounds.cells || artifact.tables.len() >= TABLES_MAX {
                     artifact.coverage.lose(lost::TABLES);
                     continue;
                 }

@@ -10,6 +10,9 @@ use super::ruled::{self, Grid};
 use crate::contract::{Cell, Column, Row, Table};
 use crate::readers::cells;
 
+/// A wide first cell of more text than this is no title.
+const TITLE_BYTES_MAX: usize = 400;
+
 /// The cells of a row that have words, by their columns.
 type RowCells<'a> = Vec<(usize, &'a Vec<&'a Word>)>;
 
@@ -199,6 +202,7 @@ impl Draft {
         if let Some(&(0, first, last)) = self.spans.iter().find(|span| span.0 == 0)
             && last - first + 1 == self.rows[0].len()
             && self.rows.len() > 2
+            && self.rows[0][first].len() <= TITLE_BYTES_MAX
         {
             self.title = std::mem::take(&mut self.rows[0][first]);
             self.spans.retain(|span| span.0 != 0);

@@ -136,17 +136,6 @@ fn forms_that_draw_forms_many_times_over_end() {
 }
 
 #[test]
-fn several_rows_of_numbers_between_two_lines_are_rows() {
-    let rules = "20 300 m 260 300 l S 20 270 m 260 270 l S 20 240 m 260 240 l S 20 300 m 20 240 l S 100 300 m 100 240 l S 180 300 m 180 240 l S 260 300 m 260 240 l S\n";
-    let mut all = vec![(25.0, 280.0, "B 9", "State"), (105.0, 280.0, "B 9", "May"), (185.0, 280.0, "B 9", "June")];
-    for (y, row) in [(258.0, ["Ohio", "12", "7"]), (246.0, ["Utah", "1,204", "0"])] {
-        all.extend([(25.0, y, "F 9", row[0]), (105.0, y, "F 9", row[1]), (185.0, y, "F 9", row[2])]);
-    }
-    let page = rules.to_owned() + &lines(&all);
-    assert_eq!(blocks(&Written::of(&[&page])), ["table: State|May|June / Ohio|12|7 / Utah|1,204|0"]);
-}
-
-#[test]
 fn a_file_without_its_table_of_objects_is_mended() {
     let bytes = Written::of(&[&lines(&COLUMNS)]).bytes();
     let cut = bytes.windows(4).rposition(|window| window == b"xref").expect("it has one") - 5;

@@ -219,3 +219,38 @@ fn what_stands_for_drawn_characters_goes_before_them() {
     let page = "/Span << /ActualText (office) >> BDC BT /F 10 Tf 1 0 0 1 20 300 Tm (of) Tj ( ce) Tj ET EMC";
     assert_eq!(blocks(&Written::of(&[page])), ["office"]);
 }
+
+#[test]
+fn several_rows_of_numbers_between_two_lines_are_rows() {
+    let rules = "20 300 m 260 300 l S 20 270 m 260 270 l S 20 240 m 260 240 l S 20 300 m 20 240 l S 100 300 m 100 240 l S 180 300 m 180 240 l S 260 300 m 260 240 l S\n";
+    let mut all = vec![(25.0, 280.0, "B 9", "State"), (105.0, 280.0, "B 9", "May"), (185.0, 280.0, "B 9", "June")];
+    for (y, row) in [(258.0, ["Ohio", "12", "7"]), (246.0, ["Utah", "1,204", "0"])] {
+        all.extend([(25.0, y, "F 9", row[0]), (105.0, y, "F 9", row[1]), (185.0, y, "F 9", row[2])]);
+    }
+    let page = rules.to_owned() + &lines(&all);
+    assert_eq!(blocks(&Written::of(&[&page])), ["table: State|May|June / Ohio|12|7 / Utah|1,204|0"]);
+}
+
+#[test]
+fn a_first_cell_over_all_columns_is_the_title_unless_it_is_a_text() {
+    let rules = "20 390 m 290 390 l S 20 300 m 290 300 l S 20 280 m 290 280 l S 20 260 m 290 260 l S\n\
+                 20 390 m 20 260 l S 150 300 m 150 260 l S 290 390 m 290 260 l S\n";
+    let cells = lines(&[
+        (25.0, 285.0, "F 9", "Name"),
+        (155.0, 285.0, "F 9", "Count"),
+        (25.0, 265.0, "F 9", "Ada"),
+        (155.0, 265.0, "F 9", "7"),
+    ]);
+    let with = |first: &[(f32, f32, &str, &str)]| {
+        let artifact = read_whole(&Written::of(&[&(rules.to_owned() + &lines(first) + &cells)]).bytes());
+        (artifact.tables[0].name.clone(), artifact.tables[0].columns[1].name.clone())
+    };
+    assert_eq!(with(&[(25.0, 340.0, "F 9", "Who was there")]), ("Who was there".to_owned(), "Count".to_owned()));
+    // Eight words of sixty characters are more than a title has.
+    let text = "a-text-that-goes-on,".repeat(3);
+    let long: Vec<(f32, f32, &str, &str)> =
+        (0..8).map(|at| (25.0, 380.0 - at as f32 * 9.0, "F 6", text.as_str())).collect();
+    let (name, column) = with(&long);
+    assert_eq!(name, "");
+    assert!(column.ends_with("on, / Count"), "{column}");
+}
