@@ -90,6 +90,7 @@ fn words(out: &mut String, block: &Block) {
         | BlockKind::Table
         | BlockKind::SqlStatement
         | BlockKind::TomlKey
+        | BlockKind::TomlTable
         | BlockKind::Caption
         | BlockKind::Note
         | BlockKind::Image

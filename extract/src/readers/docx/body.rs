@@ -180,7 +180,7 @@ impl Walk<'_> {
             _ => text,
         };
         let list_level = u8::try_from(level).unwrap_or(u8::MAX).saturating_add(1);
-        items.push(match properties.outline {
+        let item = match properties.outline {
             Some(outline) => Item::Block(BlockKind::Heading, outline + 1, marked),
             None if resolved.is_title => Item::Block(BlockKind::Heading, 1, marked),
             None if marker.is_some() => Item::Block(BlockKind::ListItem, list_level, marked),
@@ -192,7 +192,8 @@ impl Walk<'_> {
                 }
                 _ => Item::Block(resolved.kind, 0, marked),
             },
-        });
+        };
+        items.push(item);
     }
 
     /// Notes a header or footer, to be read after the body.

@@ -99,10 +99,12 @@ fn push(output: &mut Output<'_>, items: Vec<Item>) -> Result<(), Refusal> {
 fn warn(output: &mut Output<'_>, walk: &Walk<'_>, comments: u64) {
     let changes = &walk.changes;
     if changes.inserted + changes.deleted + changes.moved > 0 {
+        let counted = |count: u64, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
         output.warn(format!(
-            "the document has tracked changes: {} insertions were kept, {} deletions left out, and {} moved parts stand \
-             only where they were moved to",
-            changes.inserted, changes.deleted, changes.moved
+            "tracked changes were taken as accepted: {} kept, {} left out, {} read where it was moved to",
+            counted(changes.inserted, "insertion"),
+            counted(changes.deleted, "deletion"),
+            counted(changes.moved, "moved part")
         ));
     }
     output.warn_count(comments, "1 comment was left out", "{} comments were left out");

@@ -78,11 +78,6 @@ impl<'a> Archive<'a> {
         self.entries.contains_key(&folded(name))
     }
 
-    /// Whether any entry's name begins with `prefix`.
-    pub fn has_under(&self, prefix: &str) -> bool {
-        self.entries.keys().any(|name| name.starts_with(prefix))
-    }
-
     /// An entry unpacked, or `None` where there is none of that name.
     ///
     /// # Errors

@@ -36,11 +36,6 @@ impl Grid {
         self.rows.push(row);
     }
 
-    /// The rows' cells, for a table that is only a frame around its content.
-    pub fn rows(&self) -> &[Vec<GridCell>] {
-        &self.rows
-    }
-
     /// Its text as lines of cells.
     pub fn flat(&self) -> String {
         let line = |row: &Vec<GridCell>| {

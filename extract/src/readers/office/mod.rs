@@ -12,6 +12,10 @@ mod output;
 mod package;
 mod pictures;
 mod symbols;
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;
 mod xml;
 
 pub use archive::{corrupt, encrypted};

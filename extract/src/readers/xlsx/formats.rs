@@ -1,6 +1,7 @@
 //! What the number formats of a workbook say a number is.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::contract::Refusal;
 use crate::readers::office::{Package, Xml};
@@ -60,13 +61,13 @@ pub enum Meaning {
 
 /// The meaning of each style of cells.
 #[derive(Default)]
-pub struct Formats(Vec<Meaning>);
+pub struct Formats(Vec<Rc<Meaning>>);
 
 impl Formats {
     /// Reads the part of styles.
     pub fn read(package: &Package<'_>, part: Option<&str>) -> Result<Self, Refusal> {
-        let mut styles = Vec::new();
-        let Some(text) = part.map(|part| package.text(part)).transpose()?.flatten() else { return Ok(Self(styles)) };
+        let mut styles: Vec<u32> = Vec::new();
+        let Some(text) = part.map(|part| package.text(part)).transpose()?.flatten() else { return Ok(Self::default()) };
         let mut own: HashMap<u32, String> = HashMap::new();
         let mut xml = Xml::new(&text, "the part of styles", package.bounds);
         xml.root()?;
@@ -86,18 +87,18 @@ impl Formats {
                 _ => {}
             }
         }
-        let mut known: HashMap<u32, Meaning> = HashMap::new();
+        let mut known: HashMap<u32, Rc<Meaning>> = HashMap::new();
         let mut of = |id: &u32| {
             known
                 .entry(*id)
                 .or_insert_with(|| {
                     let built_in = BUILT_IN.iter().find(|(built_in, _)| built_in == id).map(|(_, code)| *code);
                     let is_date = BUILT_IN_DATES.iter().any(|range| range.contains(id));
-                    match own.get(id).map(String::as_str).or(built_in) {
+                    Rc::new(match own.get(id).map(String::as_str).or(built_in) {
                         Some(code) => meaning(code),
                         None if is_date => Meaning::Date,
                         None => Meaning::Plain,
-                    }
+                    })
                 })
                 .clone()
         };
@@ -106,7 +107,7 @@ impl Formats {
 
     /// The meaning of numbers in a style.
     pub fn of(&self, style: usize) -> &Meaning {
-        self.0.get(style).unwrap_or(&Meaning::Plain)
+        self.0.get(style).map_or(&Meaning::Plain, |meaning| meaning)
     }
 }
 
