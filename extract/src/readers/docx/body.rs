@@ -175,22 +175,22 @@ impl Walk<'_> {
             level = properties.list_level.or_else(by_style).unwrap_or(0);
             marker = self.numbering.next(list, level);
         }
-        let marked = match marker.as_deref() {
+        let words = match marker.as_deref() {
             Some(marker) if !marker.is_empty() && !text.trim().is_empty() => format!("{marker} {}", text.trim_start()),
             _ => text,
         };
         let list_level = u8::try_from(level).unwrap_or(u8::MAX).saturating_add(1);
         let item = match properties.outline {
-            Some(outline) => Item::Block(BlockKind::Heading, outline + 1, marked),
-            None if resolved.is_title => Item::Block(BlockKind::Heading, 1, marked),
-            None if marker.is_some() => Item::Block(BlockKind::ListItem, list_level, marked),
+            Some(outline) => Item::Block(BlockKind::Heading, outline + 1, words),
+            None if resolved.is_title => Item::Block(BlockKind::Heading, 1, words),
+            None if marker.is_some() => Item::Block(BlockKind::ListItem, list_level, words),
             None => match items.last_mut() {
                 Some(Item::Block(BlockKind::Code, _, before)) if resolved.kind == BlockKind::Code => {
                     before.push('\n');
-                    before.push_str(&marked);
+                    before.push_str(&words);
                     return;
                 }
-                _ => Item::Block(resolved.kind, 0, marked),
+                _ => Item::Block(resolved.kind, 0, words),
             },
         };
         items.push(item);

@@ -161,7 +161,8 @@ impl Walk<'_> {
             let mut items = Vec::new();
             self.items(&mut xml, &mut items)?;
             let text = flattened(&items, &mut Vec::new());
-            if text.chars().any(char::is_alphanumeric) && !texts.contains(&text) {
+            // Without a letter it is the number of a page.
+            if text.chars().any(char::is_alphabetic) && !texts.contains(&text) {
                 texts.push(text);
             }
         }

@@ -1,7 +1,7 @@
 //! The text of a paragraph.
 
 use crate::contract::{BlockKind, Refusal};
-use crate::readers::office::{Element, Node, Xml, equation, symbol};
+use crate::readers::office::{Element, Node, Xml, described, equation, symbol};
 
 use super::body::{Item, Paragraph, Walk};
 use super::styles::Properties;
@@ -57,11 +57,8 @@ impl Walk<'_> {
             "hyperlink" | "smartTag" | "customXml" | "sdt" | "sdtContent" | "dir" | "bdo" | "rubyBase" => {
                 self.inline(xml, paragraph)?;
             }
-            "fldSimple" => {
-                if !element.attribute("instr").is_some_and(|instruction| is_page_number(&instruction)) {
-                    self.inline(xml, paragraph)?;
-                }
-            }
+            "fldSimple" if element.attribute("instr").is_some_and(|instruction| is_page_number(&instruction)) => {}
+            "fldSimple" => self.inline(xml, paragraph)?,
             "ins" => {
                 self.changes.inserted += 1;
                 self.inline(xml, paragraph)?;
@@ -165,12 +162,7 @@ impl Walk<'_> {
     }
 
     /// A field begins, has its result next, or ends. A check box is a field that begins with its state.
-    fn field(
-        &mut self,
-        xml: &mut Xml<'_>,
-        element: &Element<'_>,
-        paragraph: &mut Paragraph,
-    ) -> Result<(), Refusal> {
+    fn field(&mut self, xml: &mut Xml<'_>, element: &Element<'_>, paragraph: &mut Paragraph) -> Result<(), Refusal> {
         match element.attribute("fldCharType").as_deref() {
             Some("begin") => {
                 if let Some(is_checked) = check_box(xml)? {
@@ -192,8 +184,9 @@ impl Walk<'_> {
     fn note(&mut self, kind: &'static str, element: &Element<'_>, paragraph: &mut Paragraph) {
         let id = element.attribute("id").unwrap_or_default();
         if let Some((number, text)) = self.notes.take(kind, &id) {
-            paragraph.text.push_str(&format!("[{number}]"));
-            paragraph.after.push(Item::Block(BlockKind::Note, 0, format!("[{number}] {text}")));
+            let sign = format!("[{number}]");
+            paragraph.text.push_str(&sign);
+            paragraph.after.push(Item::Block(BlockKind::Note, 0, format!("{sign} {text}")));
         }
     }
 
@@ -211,8 +204,8 @@ impl Walk<'_> {
                     }
                     "AlternateContent" => self.alternatives(xml, paragraph, Self::graphics)?,
                     "docPr" => {
-                        let said = element.attribute("descr").unwrap_or_default().into_owned();
-                        paragraph.after.push(Item::Block(BlockKind::Caption, 0, said));
+                        let said = element.attribute("descr").unwrap_or_default();
+                        paragraph.after.push(Item::Block(BlockKind::Caption, 0, described(&said).to_owned()));
                     }
                     "blip" => self.picture(element.foreign("embed").as_deref()),
                     "imagedata" => self.picture(element.foreign("id").as_deref()),

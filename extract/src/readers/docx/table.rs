@@ -1,7 +1,7 @@
 //! Tables of a document.
 
 use crate::contract::Refusal;
-use crate::readers::office::{Element, Grid, GridCell, Xml};
+use crate::readers::office::{Continued, Element, Grid, GridCell, Xml};
 
 use super::body::{Item, Walk, flattened};
 
@@ -29,7 +29,7 @@ struct RowProperties {
 #[derive(Default)]
 pub struct CellProperties {
     columns: usize,
-    continues: bool,
+    continues: Option<Continued>,
     is_deleted: bool,
 }
 
@@ -38,12 +38,11 @@ impl Walk<'_> {
     pub fn table(&mut self, xml: &mut Xml<'_>, items: &mut Vec<Item>) -> Result<(), Refusal> {
         let mut making = Making::default();
         self.rows(xml, &mut making)?;
-        match making.only {
-            Some(blocks) => items.push(Item::Frame(blocks)),
-            None => {
-                items.push(Item::Table(making.grid));
-                items.extend(making.notes);
-            }
+        if let Some(blocks) = making.only {
+            items.push(Item::Frame(blocks));
+        } else {
+            items.push(Item::Table(making.grid));
+            items.extend(making.notes);
         }
         Ok(())
     }
@@ -143,7 +142,10 @@ impl CellProperties {
     fn take(&mut self, element: &Element<'_>) {
         match element.name() {
             "gridSpan" => self.columns = element.number("val").unwrap_or(1),
-            "vMerge" | "hMerge" => self.continues |= element.attribute("val").is_none_or(|value| value == "continue"),
+            "vMerge" | "hMerge" if element.attribute("val").is_none_or(|value| value == "continue") => {
+                let is_above = element.name() == "vMerge";
+                self.continues = Some(if is_above { Continued::Above } else { Continued::Left });
+            }
             "cellDel" => self.is_deleted = true,
             _ => {}
         }

@@ -19,7 +19,8 @@ fn page(words: &str) -> String {
 }
 
 fn epub(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut all = vec![("mimetype", "application/epub+zip"), ("META-INF/container.xml", CONTAINER), ("OEBPS/book.opf", BOOK)];
+    let mut all =
+        vec![("mimetype", "application/epub+zip"), ("META-INF/container.xml", CONTAINER), ("OEBPS/book.opf", BOOK)];
     all.extend(parts.iter().copied());
     zip_texts(&all)
 }
@@ -29,7 +30,14 @@ fn pages_are_read_in_the_order_of_the_spine() {
     let (one, two) = (page("One"), page("Two"));
     let bytes = epub(&[("OEBPS/text/b page.xhtml", &two), ("OEBPS/a.xhtml", &one)]);
     let artifact = read_as("epub", &bytes).expect("it is a book");
-    expect![[""]].assert_eq(&listed(&artifact));
+    expect![[r"
+        heading1: A book
+        heading1: One
+        paragraph: Words of One
+        heading1: Two
+        paragraph: Words of Two
+    "]]
+    .assert_eq(&listed(&artifact));
     assert_eq!(artifact.coverage.lost, [lost::TEXT]);
     survives("epub", &bytes);
 }
@@ -38,7 +46,8 @@ fn pages_are_read_in_the_order_of_the_spine() {
 fn empty_and_encrypted_books_are_refused() {
     let code = |bytes: &[u8]| read_as("epub", bytes).expect_err("it is refused").code;
     assert_eq!(code(&epub(&[])), RefusalCode::NoText);
-    let locked = "<encryption><EncryptedData><EncryptionMethod Algorithm='http://x#aes128-cbc'/></EncryptedData></encryption>";
+    let locked =
+        "<encryption><EncryptedData><EncryptionMethod Algorithm='http://x#aes128-cbc'/></EncryptedData></encryption>";
     assert_eq!(code(&epub(&[("META-INF/encryption.xml", locked)])), RefusalCode::Corrupt);
     let fonts = locked.replace("aes128-cbc", "http://www.idpf.org/2008/embedding#obfuscation");
     let page = page("One");

@@ -1,7 +1,7 @@
 //! The blocks of a document.
 
 use crate::contract::{BlockKind, Refusal};
-use crate::readers::office::{Element, Grid, GridCell, Node, Xml};
+use crate::readers::office::{Continued, Element, Grid, GridCell, Node, Xml, described};
 
 use super::styles::{LEVELS, Styles};
 
@@ -68,8 +68,8 @@ impl Walk {
                     }
                 }
                 "section" | "text-box" | "frame" | "index-body" | "table-of-content" | "alphabetical-index"
-                | "illustration-index" | "table-index" | "bibliography" | "user-index" | "object-index" | "custom-shape"
-                | "g" | "index-title" | "numbered-paragraph" | "a" => self.items(xml, items)?,
+                | "illustration-index" | "table-index" | "bibliography" | "user-index" | "object-index"
+                | "custom-shape" | "g" | "index-title" | "numbered-paragraph" | "a" => self.items(xml, items)?,
                 _ => {}
             }
         }
@@ -124,8 +124,7 @@ impl Walk {
                     }
                     "frame" | "custom-shape" | "g" | "rect" => self.frame(xml, after)?,
                     "ruby-text" | "page-number" | "page-count" | "tracked-changes" | "script" => xml.skip()?,
-                    "span" | "a" | "ruby" | "ruby-base" | "meta" | "meta-field" => self.inline(xml, text, after)?,
-                    // Fields show what they last held; marks hold nothing.
+                    // Others only group. Fields show what they last held; marks hold nothing.
                     _ => self.inline(xml, text, after)?,
                 },
             }
@@ -138,7 +137,7 @@ impl Walk {
             match element.name() {
                 "text-box" | "g" | "custom-shape" => self.items(xml, after)?,
                 "p" => self.paragraph(xml, after, |text| Item::Block(BlockKind::Paragraph, 0, text))?,
-                "desc" => after.push(Item::Block(BlockKind::Caption, 0, xml.text()?)),
+                "desc" => after.push(Item::Block(BlockKind::Caption, 0, described(&xml.text()?).to_owned())),
                 _ => {}
             }
         }
@@ -153,20 +152,15 @@ impl Walk {
                 self.items(xml, &mut items)?;
                 self.notes += 1;
                 let note = flattened(&items, &mut Vec::new());
-                text.push_str(&format!("[{}]", self.notes));
-                after.push(Item::Block(BlockKind::Note, 0, format!("[{}] {note}", self.notes)));
+                let sign = format!("[{}]", self.notes);
+                text.push_str(&sign);
+                after.push(Item::Block(BlockKind::Note, 0, format!("{sign} {note}")));
             }
         }
         Ok(())
     }
 
-    fn list(
-        &mut self,
-        xml: &mut Xml<'_>,
-        list: &List,
-        continues: bool,
-        items: &mut Vec<Item>,
-    ) -> Result<(), Refusal> {
+    fn list(&mut self, xml: &mut Xml<'_>, list: &List, continues: bool, items: &mut Vec<Item>) -> Result<(), Refusal> {
         let depth = xml.depth();
         let level = list.level.min(LEVELS - 1);
         let start = self.styles.start(&list.style, level);
@@ -218,12 +212,11 @@ impl Walk {
         let is_given = !name.trim_start_matches(|c: char| c.is_alphabetic()).chars().all(|c| c.is_ascii_digit());
         let mut making = Making::default();
         self.rows(xml, false, &mut making)?;
-        match making.only {
-            Some(blocks) => items.push(Item::Frame(blocks)),
-            None => {
-                items.push(Item::Table(if is_given { name } else { String::new() }, making.grid));
-                items.extend(making.notes);
-            }
+        if let Some(blocks) = making.only {
+            items.push(Item::Frame(blocks));
+        } else {
+            items.push(Item::Table(if is_given { name } else { String::new() }, making.grid));
+            items.extend(making.notes);
         }
         Ok(())
     }
@@ -235,17 +228,7 @@ impl Walk {
                 "table-header-rows" => self.rows(xml, true, making)?,
                 "table-rows" | "table-row-group" => self.rows(xml, in_header, making)?,
                 "table-row" => {
-                    let mut row = Vec::new();
-                    while let Some(element) = xml.child(depth + 1)? {
-                        let columns = element.number("number-columns-repeated").unwrap_or(1).clamp(1, REPEATS_MAX);
-                        match element.name() {
-                            "table-cell" => row.push(self.cell(xml, columns, making)?),
-                            "covered-table-cell" => {
-                                row.push(GridCell { columns, continues: true, ..GridCell::default() });
-                            }
-                            _ => {}
-                        }
-                    }
+                    let row = self.row(xml, making)?;
                     making.grid.header_rows += usize::from(in_header);
                     making.grid.push(row);
                 }
@@ -255,6 +238,29 @@ impl Walk {
         Ok(())
     }
 
+    fn row(&mut self, xml: &mut Xml<'_>, making: &mut Making) -> Result<Vec<GridCell>, Refusal> {
+        let depth = xml.depth();
+        let mut row = Vec::new();
+        // How many columns on the right the last cell still covers.
+        let mut covered = 0_usize;
+        while let Some(element) = xml.child(depth)? {
+            let columns = element.number("number-columns-repeated").unwrap_or(1).clamp(1, REPEATS_MAX);
+            match element.name() {
+                "table-cell" => {
+                    covered = element.number("number-columns-spanned").unwrap_or(1_usize).saturating_sub(1);
+                    row.push(self.cell(xml, columns, making)?);
+                }
+                "covered-table-cell" => {
+                    let continues = Some(if covered > 0 { Continued::Left } else { Continued::Above });
+                    covered = covered.saturating_sub(columns);
+                    row.push(GridCell { columns, continues, ..GridCell::default() });
+                }
+                _ => {}
+            }
+        }
+        Ok(row)
+    }
+
     /// Reads a cell. One that is repeated stands once, in the first of its columns.
     fn cell(&mut self, xml: &mut Xml<'_>, columns: usize, making: &mut Making) -> Result<GridCell, Refusal> {
         let mut blocks = Vec::new();
@@ -262,7 +268,7 @@ impl Walk {
         let text = flattened(&blocks, &mut making.notes);
         making.cells += 1;
         making.only = (making.cells == 1 && columns == 1).then_some(blocks);
-        Ok(GridCell { text, columns, continues: false })
+        Ok(GridCell { text, columns, continues: None })
     }
 }
 

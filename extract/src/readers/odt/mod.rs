@@ -1,4 +1,4 @@
-//! Text documents of OpenDocument: headings, lists, tables, notes, text boxes.
+//! Text documents of `OpenDocument`: headings, lists, tables, notes, text boxes.
 
 use crate::contract::{Artifact, BlockKind, Coverage, CoverageUnit, Refusal, RefusalCode, Request};
 use crate::readers::Context;
@@ -21,9 +21,8 @@ const WHAT: &str = "a text document of OpenDocument";
 /// [`RefusalCode::ResourceLimit`] and [`RefusalCode::Timeout`].
 pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact, Refusal> {
     let package = Package::open(bytes, WHAT, &context.bounds)?;
-    let mismatch = |what: &str| {
-        Err(Refusal::new(RefusalCode::FormatMismatch, format!("the file is {what}, but not {WHAT}")))
-    };
+    let mismatch =
+        |what: &str| Err(Refusal::new(RefusalCode::FormatMismatch, format!("the file is {what}, but not {WHAT}")));
     if !package.archive.has("content.xml") {
         return mismatch("a zip archive");
     }
@@ -35,12 +34,12 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
     if let Some(text) = package.text("styles.xml")? {
         margins = styles.read(&text, package.bounds)?;
     }
-    let content = package.required("content.xml")?;
-    styles.read(&content, package.bounds)?;
+    let text = package.required("content.xml")?;
+    styles.read(&text, package.bounds)?;
     let mut walk = Walk::new(styles);
     let mut items = Vec::new();
     let mut is_text = false;
-    let mut xml = Xml::new(&content, "the document", package.bounds);
+    let mut xml = Xml::new(&text, "the document", package.bounds);
     xml.root()?;
     while let Some(element) = xml.child(1)? {
         if element.name() != "body" {
@@ -62,12 +61,11 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
         output.push(BlockKind::Note, 0, &margin)?;
     }
     output.warn_count(walk.comments, "1 comment was left out", "{} comments were left out");
-    if walk.changes > 0 {
-        output.warn(format!(
-            "the document has {} tracked changes: inserted text was kept and deleted text left out",
-            walk.changes
-        ));
-    }
+    output.warn_count(
+        walk.changes,
+        "1 tracked change was taken as accepted: deleted text was left out",
+        "{} tracked changes were taken as accepted: deleted text was left out",
+    );
     output.finish("loom-odt")
 }
 

@@ -35,7 +35,7 @@ impl Styles {
             match xml.next()? {
                 Node::Start(element) => match element.name() {
                     "list-style" => {
-                        let name = element.attribute("name").unwrap_or_default().into_owned();
+                        let name = element.any("name").unwrap_or_default().into_owned();
                         let levels = levels(&mut xml)?;
                         self.lists.insert(name, levels);
                     }
@@ -48,7 +48,7 @@ impl Styles {
                         let mut items = Vec::new();
                         Walk::new(Self::default()).items(&mut xml, &mut items)?;
                         let text = flattened(&items, &mut Vec::new());
-                        if text.chars().any(char::is_alphanumeric) && !margins.contains(&text) {
+                        if text.chars().any(char::is_alphabetic) && !margins.contains(&text) {
                             margins.push(text);
                         }
                     }

@@ -155,7 +155,9 @@ impl Directory {
         if count == 0xFFFF || size == 0xFFFF_FFFF || offset == 0xFFFF_FFFF {
             // The locator, 20 bytes before the record, says where the long form of it stands.
             let long = end.checked_sub(20).and_then(|at| u64_at(bytes, at + 8)).and_then(|at| usize::try_from(at).ok());
-            if let Some(long) = long.filter(|at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(DIRECTORY_END_64))) {
+            if let Some(long) =
+                long.filter(|at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(DIRECTORY_END_64)))
+            {
                 let record = &bytes[long..];
                 (count, size, offset) = (u64_at(record, 32)?, u64_at(record, 40)?, u64_at(record, 48)?);
                 stop = long as u64;

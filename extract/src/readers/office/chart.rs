@@ -6,8 +6,8 @@ use crate::contract::Refusal;
 
 use super::drawing::text_body;
 use super::grid::{Grid, GridCell};
-use super::xml::{Node, Xml};
 use super::package::Package;
+use super::xml::{Node, Xml};
 
 /// The most points of one series that are read.
 const POINTS_MAX: usize = 100_000;
@@ -54,7 +54,9 @@ pub fn diagram(package: &Package<'_>, part: &str) -> Result<Vec<String>, Refusal
     loop {
         match xml.next()? {
             Node::Start(element) => match element.name() {
-                "pt" => is_shown = element.attribute("type").is_none_or(|kind| matches!(kind.as_ref(), "node" | "asst")),
+                "pt" => {
+                    is_shown = element.attribute("type").is_none_or(|kind| matches!(kind.as_ref(), "node" | "asst"));
+                }
                 "t" if is_shown => {
                     let lines = text_body(&mut xml)?;
                     let text = lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n");

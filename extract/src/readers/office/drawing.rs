@@ -69,10 +69,9 @@ fn runs(xml: &mut Xml<'_>, line: &mut Line) -> Result<(), Refusal> {
                     line.bullet = Bullet::of(&element).or(line.bullet.take());
                 }
             }
-            "r" => runs(xml, line)?,
             // A field's number or date is that of the day it was saved.
             "fld" if element.attribute("type").is_some_and(|kind| kind == "slidenum") => {}
-            "fld" => runs(xml, line)?,
+            "r" | "fld" => runs(xml, line)?,
             "t" => line.text.push_str(&xml.text()?),
             "br" => line.text.push('\n'),
             "m" | "oMath" | "oMathPara" => {

@@ -1,10 +1,11 @@
-//! Equations as one line of text.
+//! Equations as one line of text, structures as LaTeX writes them and signs as they are.
 
 use crate::contract::Refusal;
 
 use super::xml::{Node, Xml};
 
-/// The text of an equation, whose element has just begun: `a^2`, `(x+1)/2`, `√(x)`, `∑_(n=1)^∞ n`.
+/// The text of an equation, whose element has just begun: `a^{2}`,
+/// `\frac{x+1}{2}`, `\sqrt{x}`, `∑_{n=1}^{∞}n`.
 pub fn equation(xml: &mut Xml<'_>) -> Result<String, Refusal> {
     let mut text = String::new();
     let depth = xml.depth();
@@ -43,19 +44,20 @@ fn object(xml: &mut Xml<'_>, kind: &str) -> Result<String, Refusal> {
     let parts = parts(xml)?;
     let base = parts.base.concat();
     Ok(match kind {
-        "f" => format!("{}/{}", grouped(&parts.over), grouped(&parts.under)),
+        "f" => format!("\\frac{{{}}}{{{}}}", parts.over.trim(), parts.under.trim()),
         "sPre" => format!("{}{}{base}", raised('_', &parts.under), raised('^', &parts.over)),
-        "rad" => format!("{}√({base})", if parts.degree.is_empty() { String::new() } else { grouped(&parts.degree) }),
+        "rad" if parts.degree.trim().is_empty() => format!("\\sqrt{{{base}}}"),
+        "rad" => format!("\\sqrt[{}]{{{base}}}", parts.degree.trim()),
         "nary" => {
             let sign = parts.character.unwrap_or_else(|| "∫".into());
-            format!("{sign}{}{} {base}", raised('_', &parts.under), raised('^', &parts.over))
+            format!("{sign}{}{}{base}", raised('_', &parts.under), raised('^', &parts.over))
         }
         "d" => {
             let begin = parts.begin.unwrap_or_else(|| "(".into());
             let end = parts.end.unwrap_or_else(|| ")".into());
             format!("{begin}{}{end}", parts.base.join(&parts.separator.unwrap_or_else(|| "|".into())))
         }
-        "func" => format!("{} {base}", parts.name),
+        "func" => format!("{}{base}", parts.name),
         "limLow" | "limUpp" => format!("{base}{}", raised('_', &parts.under)),
         "m" | "eqArr" => parts.base.join("; "),
         "mr" => parts.base.join(", "),
@@ -112,15 +114,6 @@ fn run(xml: &mut Xml<'_>) -> Result<String, Refusal> {
 
 /// A raised or lowered part after its sign; nothing where it is empty.
 fn raised(sign: char, text: &str) -> String {
-    if text.trim().is_empty() { String::new() } else { format!("{sign}{}", grouped(text)) }
-}
-
-/// In parentheses where it is more than a word or a number.
-fn grouped(text: &str) -> String {
     let text = text.trim();
-    if text.chars().all(char::is_alphanumeric) || text.chars().count() <= 1 {
-        text.to_owned()
-    } else {
-        format!("({text})")
-    }
+    if text.is_empty() { String::new() } else { format!("{sign}{{{text}}}") }
 }

@@ -7,6 +7,10 @@ use crate::readers::cells::type_cells;
 const SPAN_MAX: usize = 256;
 /// The most columns of a table.
 const COLUMNS_MAX: usize = 16_384;
+/// A longer text is not repeated in the cells that it spans, in bytes.
+const REPEATED_TEXT_MAX: usize = 500;
+/// The most bytes of one table that are repeated.
+const REPEATED_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The most characters of a cell that may be a column's name.
 const NAME_CHARS_MAX: usize = 200;
 
@@ -26,8 +30,17 @@ pub struct GridCell {
     pub text: String,
     /// How many columns it spans.
     pub columns: usize,
-    /// Whether it is the continuation of the cell above.
-    pub continues: bool,
+    /// Whether it is the continuation of another, and so has no text of its own.
+    pub continues: Option<Continued>,
+}
+
+/// The cell that one continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continued {
+    /// The one above.
+    Above,
+    /// The one to the left.
+    Left,
 }
 
 impl Grid {
@@ -46,7 +59,8 @@ impl Grid {
 
     /// The table, and whether rows were left out because it has more than `cells` cells; `None` where it has no text.
     ///
-    /// The text of a cell that spans several stands in the first. Columns without any text are left out, as they are where cells
+    /// The words of a cell that spans several stand in each of them, so that every row and column can be understood alone; a
+    /// number or a long text stands in the first. Columns without any text of their own are left out, as they are where cells
     /// of one row end between those of another.
     pub fn into_table(mut self, name: String, cells: usize) -> (Option<Table>, bool) {
         let width = self.rows.iter().map(|row| row.iter().map(GridCell::width).sum::<usize>()).max().unwrap_or(0);
@@ -72,14 +86,18 @@ impl Grid {
             place[*at] = Some(to);
         }
         let mut rows = Vec::with_capacity(kept.saturating_sub(header_rows));
-        for (number, row) in self.rows.iter().enumerate().skip(header_rows) {
-            let mut cells = vec![Cell::Empty; columns.len()];
-            for (at, cell) in positions(row) {
-                if let Some(to) = place.get(at).copied().flatten() {
-                    cells[to] = Cell::Text(cell.text.trim().to_owned());
+        let mut filler = Filler { above: vec![""; width], budget: REPEATED_BYTES_MAX };
+        for (number, row) in self.rows.iter().enumerate() {
+            let texts = filler.filled(row);
+            if number >= header_rows {
+                let mut cells = vec![Cell::Empty; columns.len()];
+                for (at, text) in texts {
+                    if let Some(to) = place[at] {
+                        cells[to] = Cell::Text(text.to_owned());
+                    }
                 }
+                rows.push(Row(number as u64 + 1, cells));
             }
-            rows.push(Row(number as u64 + 1, cells));
         }
         let columns = columns.iter().map(|at| Column { name: names[*at].clone(), ..Column::default() }).collect();
         let total_rows = total.saturating_sub(header_rows) as u64;
@@ -114,8 +132,8 @@ impl Grid {
         for row in &self.rows[..header_rows] {
             for (at, cell) in positions(row) {
                 let text = cell.text.split_whitespace().collect::<Vec<_>>().join(" ");
-                let spanned = if header_rows > 1 { cell.width() } else { 1 };
-                for name in names.iter_mut().skip(at).take(spanned) {
+                let text: String = text.chars().take(NAME_CHARS_MAX).collect();
+                for name in names.iter_mut().skip(at).take(cell.width()) {
                     if !text.is_empty() && !name.is_empty() {
                         name.push_str(" / ");
                     }
@@ -124,6 +142,47 @@ impl Grid {
             }
         }
         names
+    }
+}
+
+/// Repeats texts in the cells that they span.
+struct Filler<'a> {
+    /// The last text of each column that may be repeated.
+    above: Vec<&'a str>,
+    /// How many bytes may still be repeated.
+    budget: usize,
+}
+
+impl<'a> Filler<'a> {
+    /// The texts of a row by their columns.
+    fn filled(&mut self, row: &'a [GridCell]) -> Vec<(usize, &'a str)> {
+        let mut texts = Vec::new();
+        let (mut at, mut left) = (0, "");
+        for cell in row {
+            let end = (at + cell.width()).min(self.above.len());
+            let own = cell.text.trim();
+            for column in at..end {
+                let text = match cell.continues {
+                    None if column == at => own,
+                    None | Some(Continued::Left) => left,
+                    Some(Continued::Above) => self.above[column],
+                };
+                let is_own = cell.continues.is_none() && column == at;
+                let repeated = if is_own { 0 } else { text.len() };
+                if !text.is_empty() && repeated <= self.budget {
+                    self.budget -= repeated;
+                    texts.push((column, text));
+                }
+                if is_own {
+                    left = if own.len() <= REPEATED_TEXT_MAX && !is_number(own) { own } else { "" };
+                }
+                if cell.continues != Some(Continued::Above) {
+                    self.above[column] = left;
+                }
+            }
+            at += cell.width();
+        }
+        texts
     }
 }
 
@@ -142,7 +201,7 @@ fn positions(row: &[GridCell]) -> impl Iterator<Item = (usize, &GridCell)> {
             at += cell.width();
             (start, cell)
         })
-        .filter(|(_, cell)| !cell.continues)
+        .filter(|(_, cell)| cell.continues.is_none())
 }
 
 /// Whether a text is a number, as no column's name is.

@@ -1,8 +1,6 @@
 //! What becomes of the text found: the blocks, tables and warnings of an artifact, counted as they come.
 
-use crate::contract::{
-    Artifact, Block, BlockKind, Coverage, LIST_LEVEL_MAX, Locator, Refusal, Table, lost,
-};
+use crate::contract::{Artifact, Block, BlockKind, Coverage, LIST_LEVEL_MAX, Locator, Refusal, Table, lost};
 use crate::readers::html::Page;
 use crate::readers::{Bounds, no_text, parser};
 
@@ -60,10 +58,12 @@ impl<'a> Output<'a> {
         self.count(text.len())?;
         let is_one_line = kind != BlockKind::Heading || !text.contains(['\n', '\r', '\t', '\u{b}']);
         let text = if is_one_line { text.to_owned() } else { one_line(text) };
-        let level = match kind {
-            BlockKind::Heading => level.clamp(1, 6),
-            BlockKind::ListItem => level.clamp(1, LIST_LEVEL_MAX),
-            _ => 0,
+        let level = if kind == BlockKind::Heading {
+            level.clamp(1, 6)
+        } else if kind == BlockKind::ListItem {
+            level.clamp(1, LIST_LEVEL_MAX)
+        } else {
+            0
         };
         self.blocks.push(Block { kind, text, level, locator: self.locator.clone(), ..Block::default() });
         Ok(())
@@ -73,7 +73,10 @@ impl<'a> Output<'a> {
     pub fn push_grid(&mut self, name: String, grid: Grid) -> Result<(), Refusal> {
         let (table, is_cut) = grid.into_table(name, self.cells_left());
         if is_cut {
-            self.lose(lost::TABLES, format!("a table was cut: all tables together hold over {} cells", self.bounds.cells));
+            self.lose(
+                lost::TABLES,
+                format!("a table was cut: all tables together hold over {} cells", self.bounds.cells),
+            );
         }
         let Some(table) = table else { return Ok(()) };
         self.push_table(table)

@@ -1,8 +1,8 @@
 //! The parts of an office file and how they name each other.
 
 use crate::contract::{Refusal, RefusalCode};
-use crate::readers::{Bounds, no_text};
 use crate::readers::magic::magic;
+use crate::readers::{Bounds, no_text};
 
 use super::archive::{Archive, corrupt, encrypted};
 use super::xml::Xml;
@@ -36,9 +36,8 @@ impl<'a> Package<'a> {
     /// Those of [`Archive::open`]; [`RefusalCode::FormatMismatch`] for bytes that are no zip archive, in words that name
     /// `what` was expected.
     pub fn open(bytes: &'a [u8], what: &str, bounds: &'a Bounds) -> Result<Self, Refusal> {
-        let mismatch = |found: &str| {
-            Err(Refusal::new(RefusalCode::FormatMismatch, format!("the file is {found}, not {what}")))
-        };
+        let mismatch =
+            |found: &str| Err(Refusal::new(RefusalCode::FormatMismatch, format!("the file is {found}, not {what}")));
         if bytes.starts_with(b"PK") {
             return Ok(Self { archive: Archive::open(bytes, bounds)?, bounds });
         }

@@ -13,6 +13,15 @@ const ORNAMENT_BYTES: usize = 2048;
 const CONFIDENCE_LOW: f32 = 60.0;
 const EXTENSIONS: [&str; 7] = ["png", "jpg", "jpeg", "tif", "tiff", "bmp", "webp"];
 
+/// What a picture is said to show; nothing where that is only the name of its file.
+pub fn described(said: &str) -> &str {
+    let said = said.trim();
+    let extension = said.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_file =
+        EXTENSIONS.iter().chain(&["gif", "emf", "wmf", "svg"]).any(|known| extension.eq_ignore_ascii_case(known));
+    if is_file && !said.contains(char::is_whitespace) { "" } else { said }
+}
+
 /// What became of pictures.
 #[derive(Default)]
 pub struct Pictures {

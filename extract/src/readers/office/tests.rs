@@ -60,10 +60,8 @@ fn sixty_thousand_entries_are_too_many() {
 
 #[test]
 fn entities_are_not_expanded() {
-    let bomb = format!(
-        "<?xml version='1.0'?><!DOCTYPE lolz [<!ENTITY a 'lol'><!ENTITY b '&a;&a;'>]>{}",
-        document("&b;")
-    );
+    let bomb =
+        format!("<?xml version='1.0'?><!DOCTYPE lolz [<!ENTITY a 'lol'><!ENTITY b '&a;&a;'>]>{}", document("&b;"));
     assert_eq!(code("docx", &zip_texts(&[(DOCUMENT, &bomb)])), RefusalCode::ResourceLimit);
     let unknown = document("a &amp; &#98; &lt;&#x63;&gt; &other; d");
     let read = read_as("docx", &zip_texts(&[(DOCUMENT, &unknown)])).expect("it is well-formed enough");

@@ -33,7 +33,7 @@ struct Sheet {
 #[derive(Default)]
 struct Place {
     placeholder: Placeholder,
-    place: Option<(f64, f64)>,
+    at: Option<(f64, f64)>,
     bullets: Bullets,
 }
 
@@ -69,18 +69,20 @@ impl Masters {
 impl Layout {
     /// Where a placeholder stands that does not say so itself.
     pub fn place(&self, placeholder: &Placeholder) -> Option<(f64, f64)> {
-        let on = |sheet: &Sheet| sheet.find(placeholder).and_then(|place| place.place);
-        on(&self.own).or_else(|| on(&self.master))
+        let on = |place: Option<&Place>| place.and_then(|place| place.at);
+        on(self.own.by_index(placeholder)).or_else(|| on(self.master.by_kind(placeholder)))
     }
 
     /// Gives each paragraph of a placeholder the bullet that it takes from its layout and master.
     pub fn bulleted(&self, placeholder: &Placeholder, mut lines: Vec<Line>) -> Vec<Line> {
-        let is_body = *placeholder != Placeholder::default() && matches!(placeholder.kind.as_str(), "" | "body" | "obj");
+        let is_body =
+            *placeholder != Placeholder::default() && matches!(placeholder.kind.as_str(), "" | "body" | "obj");
         for line in lines.iter_mut().filter(|line| line.bullet.is_none()) {
             let level = line.level.min(8);
-            let on = |sheet: &Sheet| sheet.find(placeholder).and_then(|place| place.bullets[level].clone());
+            let on = |place: Option<&Place>| place.and_then(|place| place.bullets[level].clone());
             let of_bodies = || if is_body { self.master.bodies[level].clone() } else { None };
-            line.bullet = on(&self.own).or_else(|| on(&self.master)).or_else(of_bodies);
+            let own = on(self.own.by_index(placeholder));
+            line.bullet = own.or_else(|| on(self.master.by_kind(placeholder))).or_else(of_bodies);
         }
         lines
     }
@@ -101,8 +103,8 @@ impl Sheet {
                         }
                     }
                     "off" => {
-                        if let Some(place) = current.as_mut().filter(|place| place.place.is_none()) {
-                            place.place = Some((element.number("x").unwrap_or(0.0), element.number("y").unwrap_or(0.0)));
+                        if let Some(place) = current.as_mut().filter(|place| place.at.is_none()) {
+                            place.at = Some((element.number("x").unwrap_or(0.0), element.number("y").unwrap_or(0.0)));
                         }
                     }
                     "lstStyle" => {
@@ -123,17 +125,25 @@ impl Sheet {
         Ok(sheet)
     }
 
-    /// The placeholder of the same number, else of the same kind.
-    fn find(&self, wanted: &Placeholder) -> Option<&Place> {
+    /// The placeholder of a layout that a slide's fills: that of the same number, or of the same kind where it has none.
+    fn by_index(&self, wanted: &Placeholder) -> Option<&Place> {
+        if wanted.index.is_empty() {
+            return self.by_kind(wanted);
+        }
+        self.placeholders.iter().find(|place| place.placeholder.index == wanted.index)
+    }
+
+    /// The placeholder of a master that one of a slide takes after. Numbers are another on each.
+    fn by_kind(&self, wanted: &Placeholder) -> Option<&Place> {
         if *wanted == Placeholder::default() {
             return None;
         }
-        let by_index = || self.placeholders.iter().find(|place| place.placeholder.index == wanted.index);
-        let by_kind = || {
-            let kind = |kind: &str| if matches!(kind, "" | "obj") { "body".to_owned() } else { kind.to_owned() };
-            self.placeholders.iter().find(|place| kind(&place.placeholder.kind) == kind(&wanted.kind))
+        let kind = |kind: &str| match kind {
+            "" | "obj" => "body".to_owned(),
+            "ctrTitle" => "title".to_owned(),
+            _ => kind.to_owned(),
         };
-        if wanted.index.is_empty() { by_kind() } else { by_index().or_else(by_kind) }
+        self.placeholders.iter().find(|place| kind(&place.placeholder.kind) == kind(&wanted.kind))
     }
 }
 

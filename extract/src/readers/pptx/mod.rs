@@ -8,9 +8,9 @@ use crate::readers::office::{Node, Output, Package, Pictures, Relation, Xml, cha
 
 mod masters;
 mod shapes;
-mod write;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use masters::Masters;
 use shapes::{Content, Placed, Slide};

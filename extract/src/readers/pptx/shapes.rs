@@ -2,7 +2,7 @@
 
 use crate::contract::Refusal;
 use crate::readers::Bounds;
-use crate::readers::office::{Bullet, Element, Grid, GridCell, Line, Node, Xml, text_body};
+use crate::readers::office::{Bullet, Continued, Element, Grid, GridCell, Line, Node, Xml, described, text_body};
 
 use super::masters::Layout;
 
@@ -82,8 +82,8 @@ impl Slide {
     /// Reads a slide's part.
     pub fn read(text: &str, layout: &Layout, bounds: &Bounds) -> Result<Self, Refusal> {
         let mut xml = Xml::new(text, "a slide", bounds);
-        let mut slide = Self::default();
-        slide.is_hidden = xml.root()?.attribute("show").is_some_and(|show| matches!(show.as_ref(), "0" | "false"));
+        let is_hidden = xml.root()?.attribute("show").is_some_and(|show| matches!(show.as_ref(), "0" | "false"));
+        let mut slide = Self { is_hidden, ..Self::default() };
         let mut shapes = Vec::new();
         while let Some(element) = xml.child(1)? {
             if element.name() == "cSld" {
@@ -178,11 +178,12 @@ impl Slide {
         }
         let placeholder = head.placeholder.unwrap_or_default();
         if placeholder.is_title() && self.title.trim().is_empty() {
-            let lines = contents.into_iter().filter_map(|content| match content {
-                Content::Text(lines) => Some(lines),
-                _ => None,
-            });
-            let texts: Vec<String> = lines.flatten().map(|line| line.text).collect();
+            let mut texts = Vec::new();
+            for content in contents {
+                if let Content::Text(lines) = content {
+                    texts.extend(lines.into_iter().map(|line| line.text));
+                }
+            }
             self.title = texts.join(" ");
             return Ok(());
         }
@@ -196,7 +197,7 @@ impl Slide {
                 }
                 Content::Text(lines) => Content::Text(layout.bulleted(&placeholder, lines)),
                 Content::Picture { id, .. } => Content::Picture { said: head.said.clone(), id },
-                other => other,
+                other @ (Content::Table(_) | Content::Footer(_) | Content::Chart(_) | Content::Diagram(_)) => other,
             };
             shapes.push(Placed { left, top, content, inside: Vec::new() });
         }
@@ -205,16 +206,11 @@ impl Slide {
 }
 
 impl Head {
-    fn take(
-        &mut self,
-        xml: &mut Xml<'_>,
-        element: &Element<'_>,
-        contents: &mut Vec<Content>,
-    ) -> Result<(), Refusal> {
+    fn take(&mut self, xml: &mut Xml<'_>, element: &Element<'_>, contents: &mut Vec<Content>) -> Result<(), Refusal> {
         let id = |name| element.foreign(name).unwrap_or_default().into_owned();
         match element.name() {
             "cNvPr" if self.said.is_empty() => {
-                self.said = element.attribute("descr").unwrap_or_default().into_owned();
+                described(&element.attribute("descr").unwrap_or_default()).clone_into(&mut self.said);
             }
             "ph" => self.placeholder = Some(Placeholder::of(element)),
             "off" if self.place.is_none() => {
@@ -297,14 +293,20 @@ fn table(xml: &mut Xml<'_>) -> Result<Grid, Refusal> {
     while let Some(element) = xml.child(depth)? {
         match element.name() {
             "tblPr" => {
-                grid.has_styled_first_row = element.attribute("firstRow").is_some_and(|on| matches!(on.as_ref(), "1" | "true"));
+                grid.has_styled_first_row =
+                    element.attribute("firstRow").is_some_and(|on| matches!(on.as_ref(), "1" | "true"));
             }
             "tr" => {
                 let mut row = Vec::new();
                 while let Some(element) = xml.child(depth + 1)? {
                     if element.name() == "tc" {
-                        let is_on = |name| element.attribute(name).is_some_and(|on| matches!(on.as_ref(), "1" | "true"));
-                        let continues = is_on("hMerge") || is_on("vMerge");
+                        let is_on =
+                            |name| element.attribute(name).is_some_and(|on| matches!(on.as_ref(), "1" | "true"));
+                        let continues = if is_on("hMerge") {
+                            Some(Continued::Left)
+                        } else {
+                            is_on("vMerge").then_some(Continued::Above)
+                        };
                         row.push(GridCell { text: cell(xml)?, columns: 1, continues });
                     }
                 }

@@ -68,11 +68,7 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
 }
 
 /// The sheets in the workbook's order, and how it counts days.
-fn workbook(
-    package: &Package<'_>,
-    main: &str,
-    relations: &[Relation],
-) -> Result<(Vec<Listed>, DateSystem), Refusal> {
+fn workbook(package: &Package<'_>, main: &str, relations: &[Relation]) -> Result<(Vec<Listed>, DateSystem), Refusal> {
     let text = package.required(main)?;
     let mut xml = Xml::new(&text, "the workbook", package.bounds);
     if xml.root()?.name() != "workbook" {
@@ -142,8 +138,7 @@ fn push(
         output.push_table(table)?;
     }
     for remark in remarks {
-        output.locator =
-            remark.row.map(|row| Locator::Rows { sheet: listed.name.clone(), start: row, end: row });
+        output.locator = remark.row.map(|row| Locator::Rows { sheet: listed.name.clone(), start: row, end: row });
         output.push(remark.kind, 0, &remark.text)?;
     }
     output.locator = None;
@@ -160,13 +155,10 @@ fn warn(output: &mut Output<'_>, listed: &[Listed], counts: &sheet::Counts) {
         output.warn(format!("hidden sheets were read too: {named}{others}"));
     }
     output.warn_count(counts.errors, "1 cell holds an error", "{} cells hold errors");
-    output.warn_count(
-        counts.no_days,
-        "1 cell holds a day that never was",
-        "{} cells hold days that never were",
-    );
+    output.warn_count(counts.no_days, "1 cell holds a day that never was", "{} cells hold days that never were");
     if counts.formulas > 0 {
-        let message = format!("{} formulas were saved without their values", counts.formulas);
-        output.lose(lost::FORMULA_VALUES, message);
+        output.coverage.lose(lost::FORMULA_VALUES);
+        let many = "{} formulas were saved without their values";
+        output.warn_count(counts.formulas, "1 formula was saved without its value", many);
     }
 }

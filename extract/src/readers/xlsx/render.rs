@@ -94,6 +94,8 @@ impl Section {
                         None => {}
                     }
                 }
+                // Something among the digits, as in a telephone number.
+                '0' | '#' | '?' if !section.after.is_empty() => return None,
                 '0' | '#' | '?' => {
                     section.has_digits = true;
                     section.has_groups |= commas > 0 && !in_fraction;
@@ -111,8 +113,7 @@ impl Section {
                     section.percents += 1;
                     section.literal("%");
                 }
-                '/' | '@' => return None,
-                'E' | 'e' => return None,
+                '/' | '@' | 'E' | 'e' => return None,
                 _ => section.literal(character.encode_utf8(&mut [0; 4])),
             }
         }

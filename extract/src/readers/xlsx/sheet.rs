@@ -78,13 +78,7 @@ enum Kind {
 
 impl Sheet {
     /// Reads a sheet's part, at most `cells` cells of it.
-    pub fn read(
-        text: &str,
-        book: &Book,
-        counts: &mut Counts,
-        cells: usize,
-        bounds: &Bounds,
-    ) -> Result<Self, Refusal> {
+    pub fn read(text: &str, book: &Book, counts: &mut Counts, cells: usize, bounds: &Bounds) -> Result<Self, Refusal> {
         let mut xml = Xml::new(text, "a sheet", bounds);
         xml.root()?;
         let mut sheet = Self::default();

@@ -83,15 +83,20 @@ impl Sheet {
     fn names(&self, header_rows: usize, columns: &[u32]) -> Vec<String> {
         let mut names = vec![String::new(); columns.len()];
         let Some((last, _)) = header_rows.checked_sub(1).and_then(|at| self.rows.get(at)) else { return names };
-        let merges: HashMap<(u64, u32), Merge> =
-            self.merges.iter().filter(|merge| merge.top <= *last).map(|merge| ((merge.top, merge.left), *merge)).collect();
+        let merges: HashMap<(u64, u32), Merge> = self
+            .merges
+            .iter()
+            .filter(|merge| merge.top <= *last)
+            .map(|merge| ((merge.top, merge.left), *merge))
+            .collect();
         for (number, cells) in &self.rows[..header_rows] {
             for (column, cell) in cells {
                 let words = cell.shown().split_whitespace().collect::<Vec<_>>().join(" ");
                 let words: String = words.chars().take(NAME_CHARS_MAX).collect();
                 let right = merges.get(&(*number, *column)).map_or(*column, |merge| merge.right);
                 let from = columns.partition_point(|used| used < column);
-                for (name, _) in names[from..].iter_mut().zip(columns[from..].iter().take_while(|used| **used <= right)) {
+                for (name, _) in names[from..].iter_mut().zip(columns[from..].iter().take_while(|used| **used <= right))
+                {
                     if !name.is_empty() {
                         name.push_str(" / ");
                     }
@@ -107,9 +112,7 @@ impl Sheet {
 fn reads_as_header(cells: &[(u32, Cell)]) -> bool {
     let is_name = |cell: &Cell| match cell {
         Cell::Text(text) => text.chars().count() <= NAME_CHARS_MAX,
-        Cell::Typed { .. } => {
-            cells.len() > 1 && cell.shown().parse().is_ok_and(|year: u32| YEARS.contains(&year))
-        }
+        Cell::Typed { .. } => cells.len() > 1 && cell.shown().parse().is_ok_and(|year: u32| YEARS.contains(&year)),
         Cell::Empty => false,
     };
     cells.iter().any(|(_, cell)| matches!(cell, Cell::Text(_))) && cells.iter().all(|(_, cell)| is_name(cell))

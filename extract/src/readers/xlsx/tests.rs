@@ -5,7 +5,7 @@ use super::formats::{Meaning, meaning};
 use super::render::render;
 use crate::contract::{Artifact, Cell, CellType, Locator, RefusalCode, Value, lost};
 use crate::readers::office::testing::{relations, zip_texts};
-use crate::readers::testing::{listed, read_as, survives};
+use crate::readers::testing::{read_as, survives, told};
 
 /// A sheet: its name, its state, the content of its part.
 type Sheet<'a> = (&'a str, &'a str, &'a str);
@@ -17,11 +17,12 @@ const STYLES: &str = "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='[h
     <xf numFmtId='171'/></cellXfs></styleSheet>";
 
 fn workbook(properties: &str, sheets: &[Sheet<'_>], parts: &[(&str, &str)]) -> Vec<u8> {
-    let listed: String = sheets
+    let listed: Vec<String> = sheets
         .iter()
         .enumerate()
         .map(|(at, (name, state, _))| format!("<sheet name='{name}' sheetId='{at}' state='{state}' r:id='r{at}'/>"))
         .collect();
+    let listed = listed.concat();
     let book = format!("<workbook xmlns:r='r'><workbookPr {properties}/><sheets>{listed}</sheets></workbook>");
     let ids: Vec<(String, String)> =
         (0..sheets.len()).map(|at| (format!("r{at}"), format!("worksheets/sheet{at}.xml"))).collect();
@@ -66,18 +67,34 @@ fn read(properties: &str, sheets: &[Sheet<'_>], parts: &[(&str, &str)]) -> Artif
 }
 
 /// Holds what is read against what is expected, and then the warnings.
-fn check(artifact: &Artifact, expected: Expect) {
-    let warnings: String = artifact.warnings.iter().map(|warning| format!("! {warning}\n")).collect();
-    expected.assert_eq(&(listed(artifact) + &warnings));
+fn check(artifact: &Artifact, expected: &Expect) {
+    expected.assert_eq(&told(artifact));
 }
 
 #[test]
 fn a_sheet_is_a_heading_a_title_and_a_table_with_the_sheets_rows() {
     let title = text("Ducks of the year");
     let header = text("Year") + &text("Count");
-    let rows = [title.as_str(), "", &header, &(number("2019", 0) + &number("120", 0)), "", &(number("2020", 0) + &number("1.5", 0))];
+    let rows = [
+        title.as_str(),
+        "",
+        &header,
+        &(number("2019", 0) + &number("120", 0)),
+        "",
+        &(number("2020", 0) + &number("1.5", 0)),
+    ];
     let artifact = read("", &[("Ducks", "visible", &sheet(&rows))], &[]);
-    check(&artifact, expect![[""]]);
+    check(
+        &artifact,
+        &expect![[r"
+        heading1: Ducks
+        paragraph: Ducks of the year
+        table: 
+          Year | Count
+          4 2019 | 120
+          6 2020 | 1.5
+    "]],
+    );
     let table = &artifact.tables[0];
     assert!(table.numbered);
     assert_eq!((table.name.as_str(), table.header_rows, table.total_rows), ("Ducks", 1, 2));
@@ -108,11 +125,51 @@ fn what_broke_others_is_read() {
         ("Deeper", "veryHidden", &inflated),
     ];
     let artifact = read("", &sheets, &[]);
-    check(&artifact, expect![[""]]);
+    check(
+        &artifact,
+        &expect![[r#"
+        heading1: Days
+        table: 
+          Day | Span | Share
+          2 1900-02-29 | 36:00:00 | #DIV/0!
+          3 1900-03-01 | 30:00:00 | =A1+B1
+          4 1900-02-28 | 12:00:00 | 12.34%
+        heading1: Header
+        table: 
+          Region | Sales / Q1 | Sales / Q2 | Note
+          3 North | 1 | 2 | 
+        heading1: Unseen
+        table: 
+          a
+          2 b
+          3 c
+        heading1: Deeper
+        table: 
+          a
+          2 b
+          3 c
+        ! hidden sheets were read too: "Unseen", "Deeper"
+        ! 1 cell holds an error
+        ! 1 cell holds a day that never was
+        ! 1 formula was saved without its value
+    "#]],
+    );
     assert_eq!(artifact.coverage.lost, [lost::FORMULA_VALUES]);
     assert_eq!(artifact.tables[2].total_rows, 2);
     let later = read("date1904='1'", &[("Days", "visible", &days)], &[]);
-    check(&later, expect![[""]]);
+    check(
+        &later,
+        &expect![[r"
+        heading1: Days
+        table: 
+          Day | Span | Share
+          2 1904-03-01 | 36:00:00 | #DIV/0!
+          3 1904-03-02 | 30:00:00 | =A1+B1
+          4 1904-02-29 | 12:00:00 | 12.34%
+        ! 1 cell holds an error
+        ! 1 formula was saved without its value
+    "]],
+    );
 }
 
 #[test]
@@ -143,8 +200,44 @@ fn cells_keep_digits_and_show_what_the_sheet_shows() {
     let content = sheet(&[cells, &values]);
     let artifact = read("", &[("S", "visible", &content)], &[("xl/sharedStrings.xml", shared)]);
     let cells: Vec<&Cell> = artifact.tables[0].rows.iter().flat_map(|row| &row.1).collect();
-    let shown: String = cells.iter().map(|cell| format!("{}\n", serde_json::to_string(cell).expect("cells are plain"))).collect();
-    expect![[""]].assert_eq(&shown);
+    let shown: String = cells.iter().map(|cell| serde_json::to_string(cell).expect("cells are plain") + "\n").collect();
+    expect![[r#"
+        "plain"
+        "rich text"
+        "line\nbreak"
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        null
+        {"bool":true}
+        "cached"
+        null
+        {"datetime":"2026-01-31T12:30:00","text":"2026-01-31 12:30:00"}
+        {"number":"0.1"}
+        {"number":"9007199254740993"}
+        {"number":"10.010"}
+        {"number":"1E-7"}
+        {"number":"1337","text":"$1,337.00"}
+        {"number":"-1337.5","text":"($1,337.50)"}
+        {"number":"0.256","text":"25.60%"}
+        {"datetime":"2021-01-01T12:00:00","text":"2021-01-01 12:00:00"}
+        {"datetime":"2021-01-01T00:00:00","text":"2021-01-01 00:00:00"}
+        {"time":"06:00:00"}
+        {"number":"-5"}
+        {"error":"1e999"}
+        "nonsense"
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
@@ -161,16 +254,39 @@ fn comments_threads_and_text_boxes_stand_after_the_table() {
             "<comments><commentList><comment ref='A1'><text><r><t>An old </t></r><r><t>one</t></r></text></comment>\
              <comment ref='B2'><text><t>[Threaded comment] Your version</t></text></comment></commentList></comments>",
         ),
-        ("xl/threads.xml", "<ThreadedComments><threadedComment ref='B2'><text>Why?</text></threadedComment></ThreadedComments>"),
+        (
+            "xl/threads.xml",
+            "<ThreadedComments><threadedComment ref='B2'><text>Why?</text></threadedComment></ThreadedComments>",
+        ),
         ("xl/drawing.xml", "<wsDr><sp><txBody><p><r><t>In a </t></r><r><t>box</t></r></p><p/></txBody></sp></wsDr>"),
     ];
-    check(&read("", &[("S", "visible", &sheet(&[&text("a")]))], &parts), expect![[""]]);
+    check(
+        &read("", &[("S", "visible", &sheet(&[&text("a"), &text("b")]))], &parts),
+        &expect![[r"
+            heading1: S
+            table: 
+              a
+              2 b
+            note: B2: Why?
+            note: A1: An old one
+            paragraph: In a box
+        "]],
+    );
 }
 
 #[test]
 fn empty_sheets_are_named_and_a_workbook_of_them_is_refused() {
-    let full = sheet(&[&text("a")]);
-    check(&read("", &[("None", "visible", "<sheetData/>"), ("Some", "visible", &full)], &[]), expect![[""]]);
+    let full = sheet(&[&text("a"), &text("b")]);
+    check(
+        &read("", &[("None", "visible", "<sheetData/>"), ("Some", "visible", &full)], &[]),
+        &expect![[r"
+            heading1: None
+            heading1: Some
+            table: 
+              a
+              2 b
+        "]],
+    );
     let none = workbook("", &[("None", "visible", "<sheetData/>")], &[]);
     assert_eq!(read_as("xlsx", &none).expect_err("it is empty").code, RefusalCode::NoText);
 }
@@ -256,10 +372,17 @@ fn damaged_workbooks_are_refused_or_read_without_panic() {
     let shared = "<sst><si><t>a</t></si></sst>";
     let content = sheet(&["<c r='B1' t='s'><v>0</v></c><c r='C1' s='1'><v>1</v></c>"]);
     survives("xlsx", &workbook("", &[("S", "visible", &content)], &[("xl/sharedStrings.xml", shared)]));
-    let value = |reference: &str| format!("<sheetData><row r='5'><c r='{reference}'><v>1</v></c></row><row r='2'><c r='A2'><v>2</v></c></row></sheetData>");
+    let value = |reference: &str| {
+        format!(
+            "<sheetData><row r='5'><c r='{reference}'><v>1</v></c></row><row r='2'><c r='A2'><v>2</v></c></row></sheetData>"
+        )
+    };
     for reference in ["A5", "ZZZZ1", "", "1", "A99999999999999999999", "XFE1"] {
         let artifact = read("", &[("S", "visible", &value(reference))], &[]);
         assert!(!artifact.tables.is_empty(), "{reference}");
-        assert!(matches!(artifact.tables[0].rows.last().map(|row| row.1[0].clone()), Some(Cell::Typed { value: Value::Number(_), .. })));
+        assert!(matches!(
+            artifact.tables[0].rows.last().map(|row| row.1[0].clone()),
+            Some(Cell::Typed { value: Value::Number(_), .. })
+        ));
     }
 }
