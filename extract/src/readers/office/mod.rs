@@ -26,7 +26,7 @@ pub use escape::xml_escaped;
 pub use grid::{Continued, Grid, GridCell};
 pub use numbers::{letters, numbered, roman};
 pub use output::Output;
-pub use package::{Package, Relation, joined};
+pub use package::{Package, Relation, joined, targets};
 pub use pictures::{Pictures, described};
 pub use symbols::symbol;
 pub use xml::{Element, Node, Xml};

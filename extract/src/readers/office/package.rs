@@ -1,5 +1,7 @@
 //! The parts of an office file and how they name each other.
 
+use std::collections::HashMap;
+
 use crate::contract::{Refusal, RefusalCode};
 use crate::readers::magic::magic;
 use crate::readers::{Bounds, no_text};
@@ -29,6 +31,11 @@ pub struct Relation {
     pub target: String,
 }
 
+/// The names of the parts that relations lead to, by the relations' own.
+pub fn targets(relations: &[Relation]) -> HashMap<&str, &str> {
+    relations.iter().map(|relation| (relation.id.as_str(), relation.target.as_str())).collect()
+}
+
 impl<'a> Package<'a> {
     /// Opens the archive.
     ///
@@ -49,7 +56,7 @@ impl<'a> Package<'a> {
             let is_encrypted = bytes.windows(name.len()).any(|window| window == name);
             return if is_encrypted { Err(encrypted()) } else { mismatch("of an old office program") };
         }
-        mismatch(magic(bytes).unwrap_or("no zip archive"))
+        mismatch(magic(bytes).unwrap_or("of another format"))
     }
 
     /// A part's text, or `None` where there is no such part.

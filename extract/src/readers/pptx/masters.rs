@@ -9,6 +9,9 @@ use crate::readers::office::{Bullet, Line, Node, Package, Xml};
 
 use super::shapes::{Bullets, Placeholder};
 
+/// The most placeholders of a layout that are heeded.
+const PLACEHOLDERS_MAX: usize = 500;
+
 /// The layouts that slides have used so far.
 #[derive(Default)]
 pub struct Masters {
@@ -122,6 +125,7 @@ impl Sheet {
         }
         sheet.placeholders.extend(current);
         sheet.placeholders.retain(|place| place.placeholder != Placeholder::default());
+        sheet.placeholders.truncate(PLACEHOLDERS_MAX);
         Ok(sheet)
     }
 

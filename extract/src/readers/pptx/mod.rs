@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::contract::{Artifact, BlockKind, Coverage, CoverageUnit, Locator, Refusal, RefusalCode, Request, lost};
 use crate::readers::Context;
-use crate::readers::office::{Node, Output, Package, Pictures, Relation, Xml, chart, diagram};
+use crate::readers::office::{Node, Output, Package, Pictures, Relation, Xml, chart, diagram, targets};
 
 mod masters;
 mod shapes;
@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
 /// The parts of the slides in the order they are shown.
 fn slides(package: &Package<'_>, main: &str) -> Result<Vec<String>, Refusal> {
     let relations = package.relations(main)?;
-    let by_id: HashMap<&str, &Relation> = relations.iter().map(|relation| (relation.id.as_str(), relation)).collect();
+    let parts_by_id = targets(&relations);
     let text = package.required(main)?;
     let mut xml = Xml::new(&text, "the presentation", package.bounds);
     if xml.root()?.name() != "presentation" {
@@ -86,7 +86,7 @@ fn slides(package: &Package<'_>, main: &str) -> Result<Vec<String>, Refusal> {
                 let message = format!("the presentation has more than {SLIDES_MAX} slides");
                 return Err(Refusal::new(RefusalCode::ResourceLimit, message));
             }
-            parts.extend(by_id.get(id.as_ref()).map(|relation| relation.target.clone()));
+            parts.extend(parts_by_id.get(id.as_ref()).map(|part| (*part).to_owned()));
         }
     }
     Ok(parts)
@@ -102,6 +102,7 @@ impl Deck<'_> {
             return Ok(());
         };
         let relations = self.package.relations(part)?;
+        let parts = targets(&relations);
         let layout = relations.iter().find(|relation| relation.kind == "slideLayout").map(|found| found.target.clone());
         let styles = self.masters.layout(self.package, layout.as_deref().unwrap_or_default())?;
         let slide = Slide::read(&text, &styles, self.package.bounds)?;
@@ -117,7 +118,7 @@ impl Deck<'_> {
         let mut picture_count = 0;
         for placed in slide.in_order() {
             picture_count += usize::from(matches!(placed.content, Content::Picture { .. }));
-            self.content(placed, &relations, &mut pictures, output)?;
+            self.content(placed, &parts, &mut pictures, output)?;
         }
         let is_blank = !has_title && output.len() == before;
         let unread = self.pictures.unread;
@@ -135,11 +136,11 @@ impl Deck<'_> {
     fn content(
         &mut self,
         placed: Placed,
-        relations: &[Relation],
+        parts: &HashMap<&str, &str>,
         pictures: &mut Vec<String>,
         output: &mut Output<'_>,
     ) -> Result<(), Refusal> {
-        let target = |id: &str| relations.iter().find(|relation| relation.id == id).map(|found| found.target.clone());
+        let part = |id: &str| parts.get(id).copied();
         match placed.content {
             Content::Text(lines) => write::lines(lines, output)?,
             Content::Table(grid) => output.push_grid(String::new(), grid)?,
@@ -151,17 +152,17 @@ impl Deck<'_> {
             }
             Content::Picture { said, id } => {
                 output.push(BlockKind::Caption, 0, &said)?;
-                pictures.extend(target(&id).filter(|part| !part.is_empty()));
+                pictures.extend(part(&id).filter(|part| !part.is_empty()).map(str::to_owned));
             }
             Content::Chart(id) => {
-                let read = target(&id).map(|part| chart(self.package, &part)).transpose()?.flatten();
+                let read = part(&id).map(|part| chart(self.package, part)).transpose()?.flatten();
                 if let Some((title, grid)) = read {
                     output.push(BlockKind::Caption, 0, &title)?;
                     output.push_grid(title, grid)?;
                 }
             }
             Content::Diagram(id) => {
-                for text in target(&id).map(|part| diagram(self.package, &part)).transpose()?.unwrap_or_default() {
+                for text in part(&id).map(|part| diagram(self.package, part)).transpose()?.unwrap_or_default() {
                     output.push(BlockKind::ListItem, 1, &text)?;
                 }
             }

@@ -1,5 +1,7 @@
 //! Workbooks: a heading and a table for each sheet, its rows numbered as the sheet numbers them.
 
+use std::collections::HashMap;
+
 use crate::contract::{Artifact, BlockKind, Coverage, CoverageUnit, Locator, Refusal, RefusalCode, Request, lost};
 use crate::readers::Context;
 use crate::readers::office::{Output, Package, Relation, Xml, xml_escaped};
@@ -75,6 +77,9 @@ fn workbook(package: &Package<'_>, main: &str, relations: &[Relation]) -> Result
         let message = format!("the file is another kind of office file, not {WHAT}");
         return Err(Refusal::new(RefusalCode::FormatMismatch, message));
     }
+    // Sheets of charts and of old macros hold no cells.
+    let sheets = relations.iter().filter(|relation| relation.kind == "worksheet");
+    let parts: HashMap<&str, &str> = sheets.map(|sheet| (sheet.id.as_str(), sheet.target.as_str())).collect();
     let mut listed = Vec::new();
     let mut dates = DateSystem::From1900;
     while let Some(element) = xml.child(1)? {
@@ -85,9 +90,7 @@ fn workbook(package: &Package<'_>, main: &str, relations: &[Relation]) -> Result
             "sheets" => {
                 while let Some(element) = xml.child(2)? {
                     let id = element.foreign("id").unwrap_or_default();
-                    // Sheets of charts and of old macros hold no cells.
-                    let is_sheet = |relation: &&Relation| relation.id == id && relation.kind == "worksheet";
-                    let Some(relation) = relations.iter().find(is_sheet) else { continue };
+                    let Some(part) = parts.get(id.as_ref()) else { continue };
                     if listed.len() == SHEETS_MAX {
                         let message = format!("the workbook has more than {SHEETS_MAX} sheets");
                         return Err(Refusal::new(RefusalCode::ResourceLimit, message));
@@ -95,7 +98,7 @@ fn workbook(package: &Package<'_>, main: &str, relations: &[Relation]) -> Result
                     let name = element.attribute("name").unwrap_or_default();
                     listed.push(Listed {
                         name: xml_escaped(&name).chars().take(NAME_CHARS_MAX).collect(),
-                        part: relation.target.clone(),
+                        part: (*part).to_owned(),
                         is_hidden: element.attribute("state").is_some_and(|state| state != "visible"),
                     });
                 }
