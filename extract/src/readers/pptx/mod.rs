@@ -145,7 +145,7 @@ impl Deck<'_> {
             Content::Text(lines) => write::lines(lines, output)?,
             Content::Table(grid) => output.push_grid(String::new(), grid)?,
             Content::Footer(text) => {
-                if !text.trim().is_empty() && !self.footers.contains(&text) {
+                if text.chars().any(char::is_alphabetic) && !self.footers.contains(&text) {
                     output.push(BlockKind::Note, 0, &text)?;
                     self.footers.push(text);
                 }

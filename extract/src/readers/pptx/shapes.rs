@@ -33,7 +33,7 @@ pub enum Content {
     Text(Vec<Line>),
     /// A table.
     Table(Grid),
-    /// What stands at the foot of every slide.
+    /// What stands at the foot or head of every slide, a date among it.
     Footer(String),
     /// A picture: what it is said to show, and its part's name.
     Picture { said: String, id: String },
@@ -191,8 +191,8 @@ impl Slide {
         let (left, top) = place.unwrap_or_default();
         for content in contents {
             let content = match content {
-                Content::Text(_) if matches!(placeholder.kind.as_str(), "sldNum" | "dt") => continue,
-                Content::Text(lines) if matches!(placeholder.kind.as_str(), "ftr" | "hdr") => {
+                Content::Text(_) if placeholder.kind == "sldNum" => continue,
+                Content::Text(lines) if matches!(placeholder.kind.as_str(), "ftr" | "hdr" | "dt") => {
                     Content::Footer(lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n"))
                 }
                 Content::Text(lines) => Content::Text(layout.bulleted(&placeholder, lines)),

@@ -114,7 +114,9 @@ fn bullets_come_from_the_paragraph_the_layout_or_the_master() {
             &(line("", "a box") + "<a:p><a:r><a:t>two</a:t></a:r><a:br/><a:r><a:t>lines</a:t></a:r></a:p>"),
         )
         + &shape("<p:ph type='sldNum' idx='9'/>", (0, 9), &line("", "7"))
-        + &shape("<p:ph type='ftr' idx='8'/>", (0, 4_000_000), &line("", "Confidential"));
+        + &shape("<p:ph type='ftr' idx='8'/>", (0, 4_000_000), &line("", "Confidential"))
+        + &shape("<p:ph type='dt' idx='7'/>", (0, 4_000_000), &line("", "1/2/2026"))
+        + &shape("<p:ph type='dt' idx='6'/>", (0, 4_000_000), &line("", "Board of May"));
     let to_layout = relations(&[("l", "slideLayout", "../slideLayouts/l.xml")]);
     let to_master = relations(&[("m", "slideMaster", "../slideMasters/m.xml")]);
     let parts = [
@@ -136,26 +138,27 @@ fn bullets_come_from_the_paragraph_the_layout_or_the_master() {
     check(
         &read_as("pptx", &pptx(&[&body, &body], &[0, 1], &parts)).expect("it is a presentation"),
         &expect![[r"
-        heading1: Slide 1
-        list_item1: bulleted by the master
-        list_item2: nested
-        paragraph: not bulleted
-        list_item1: b) numbered
-        list_item1: c) numbered on
-        paragraph: plain by the layout
-        paragraph: a box
-        paragraph: two\nlines
-        note: Confidential
-        heading1: Slide 2
-        list_item1: bulleted by the master
-        list_item2: nested
-        paragraph: not bulleted
-        list_item1: b) numbered
-        list_item1: c) numbered on
-        paragraph: plain by the layout
-        paragraph: a box
-        paragraph: two\nlines
-    "]],
+            heading1: Slide 1
+            list_item1: bulleted by the master
+            list_item2: nested
+            paragraph: not bulleted
+            list_item1: b) numbered
+            list_item1: c) numbered on
+            paragraph: plain by the layout
+            paragraph: a box
+            paragraph: two\nlines
+            note: Confidential
+            note: Board of May
+            heading1: Slide 2
+            list_item1: bulleted by the master
+            list_item2: nested
+            paragraph: not bulleted
+            list_item1: b) numbered
+            list_item1: c) numbered on
+            paragraph: plain by the layout
+            paragraph: a box
+            paragraph: two\nlines
+        "]],
     );
 }
 
