@@ -288,6 +288,7 @@ impl Inner {
             self.stop.store(true, Ordering::Release);
             self.embedders.close();
             self.queue.stop_all();
+            #[cfg(feature = "extract")]
             self.extractors.close();
             self.ingesters.stop();
             self.workers.stop();

@@ -70,8 +70,8 @@ impl Workers {
                 let mut heard = u64::MAX;
                 while bell.wait(&mut heard) {
                     // Whatever a pass trips over, the thread lives on and a later one does the rest.
-                    let passed = catch_unwind(AssertUnwindSafe(|| pass(&engine)));
-                    match passed.unwrap_or_else(|_| Err(Error::internal("it panicked"))) {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| pass(&engine)));
+                    match outcome.unwrap_or_else(|_| Err(Error::internal("it panicked"))) {
                         Ok(()) => {}
                         Err(_) if engine.stop.load(Ordering::Acquire) => {}
                         Err(error) => {

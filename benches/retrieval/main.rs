@@ -1,201 +1,40 @@
-//! How well searches find what was judged relevant, on collections of documents, queries and judgements.
+//! How well searches find what was judged relevant, on collections of documents, queries and judgements; and names, on a
+//! folder of documents.
 //!
 //! ```sh
 //! cargo bench --bench retrieval -- path/to/collections [NAME ...] [--share 0.2,0.4] [--odd | --all] [--words] [--queries N]
+//!     [--model local:FOLDER] [--rerank FOLDER]
+//! cargo bench --bench retrieval -- names path/to/folder [--most N] [--show]
 //! ```
 //!
 //! Each collection is a folder with `docs.jsonl` (`id`, `title`, `text`), `queries.jsonl` (`id`, `text`) and `qrels.tsv`.
 //! Queries with an even id are measured; `--odd` measures the others, on which settings are chosen, and `--all` both. With
-//! `--share` the hybrid mode is measured with each of these shares of the vector leg; `--words` measures words alone.
+//! `--share` the hybrid mode is measured with each of these shares of the vector leg, with `--rerank` also reranked by the
+//! cross-encoder in that folder; `--words` measures words alone.
+//!
+//! Names are those of the SQL, TOML and Markdown in the folder's `files/` and `md/`; `--show` prints the queries whose first
+//! hit is not right.
+
+mod collections;
+mod lookup;
+mod names;
 
 use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use loom::eval::{self, DEEP_CUTOFF, Evaluation, Judged};
-use loom::{Caller, Config, Engine, FusionKind};
-use rayon::prelude::*;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use loom::{Caller, Engine};
+use serde_json::Value;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Bytes of text in one call.
-const CALL_BYTES: usize = 2 << 20;
-
-#[derive(Deserialize)]
-struct Document {
-    id: String,
-    title: String,
-    text: String,
-}
-
-/// What was asked for.
-struct Asked {
-    collections: Vec<PathBuf>,
-    shares: Vec<f64>,
-    /// Which half of the queries: those with an odd id, those with an even one, or both.
-    odd: Option<bool>,
-    words_only: bool,
-    queries_max: usize,
-}
-
-#[expect(clippy::print_stdout, reason = "a benchmark prints")]
 fn main() -> Outcome<()> {
-    let asked = asked(std::env::args().skip(1).filter(|argument| argument != "--bench"))?;
-    println!(
-        "{:<14} {:>7} {:>7}  {:<24} {:>7} {:>9} {:>10} {:>6} {:>6}",
-        "collection", "docs", "queries", "setting", "nDCG@10", "recall@10", "recall@100", "MRR", "first"
-    );
-    let mut sums: Vec<(String, f64, f64)> = Vec::new();
-    for collection in &asked.collections {
-        for (name, mean) in measured(collection, &asked)? {
-            match sums.iter_mut().find(|(known, _, _)| *known == name) {
-                Some((_, sum, count)) => (*sum, *count) = (*sum + mean, *count + 1.0),
-                None => sums.push((name, mean, 1.0)),
-            }
-        }
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench").peekable();
+    if arguments.next_if_eq("names").is_some() {
+        return lookup::run(arguments);
     }
-    for (name, sum, count) in sums {
-        println!("{:<14} {:>7} {:>7}  {name:<24} {:>7.4}", "mean", "", count, sum / count);
-    }
-    Ok(())
-}
-
-fn asked(mut arguments: impl Iterator<Item = String>) -> Outcome<Asked> {
-    let root = PathBuf::from(arguments.next().ok_or("name the folder of the collections")?);
-    let mut asked = Asked {
-        collections: Vec::new(),
-        shares: Vec::new(),
-        odd: Some(false),
-        words_only: false,
-        queries_max: usize::MAX,
-    };
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--odd" => asked.odd = Some(true),
-            "--all" => asked.odd = None,
-            "--words" => asked.words_only = true,
-            "--share" => {
-                let shares = arguments.next().ok_or("--share takes numbers")?;
-                asked.shares = shares.split(',').map(str::parse).collect::<Result<_, _>>()?;
-            }
-            "--queries" => asked.queries_max = arguments.next().ok_or("--queries takes a number")?.parse()?,
-            name => asked.collections.push(root.join(name)),
-        }
-    }
-    if asked.collections.is_empty() {
-        find_collections(&root, &mut asked.collections)?;
-        asked.collections.sort();
-    }
-    Ok(asked)
-}
-
-fn find_collections(folder: &Path, found: &mut Vec<PathBuf>) -> Outcome<()> {
-    if folder.join("qrels.tsv").exists() && folder.join("docs.jsonl").exists() {
-        found.push(folder.to_owned());
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            find_collections(&path, found)?;
-        }
-    }
-    Ok(())
-}
-
-/// Measures every setting on a collection; answers the nDCG of each.
-fn measured(collection: &Path, asked: &Asked) -> Outcome<Vec<(String, f64)>> {
-    let folder = tempfile::tempdir()?;
-    let documents = documents(collection)?;
-    let engine = Engine::open(folder.path(), Config::default())?;
-    fill(&engine, &documents)?;
-    engine.close()?;
-    drop(engine);
-    let read = |file: &str| fs::read_to_string(collection.join(file));
-    let mut judged = Judged::read(&read("queries.jsonl")?, &read("qrels.tsv")?)?;
-    judged.queries.retain(|(id, _, _)| asked.odd.is_none_or(|odd| is_odd(id) == odd));
-    judged.queries.truncate(asked.queries_max);
-    let mut settings: Vec<(String, &str, Config)> = vec![
-        ("lexical".into(), "lexical", Config::default()),
-        ("semantic".into(), "semantic", Config::default()),
-        ("hybrid".into(), "hybrid", Config::default()),
-    ];
-    let mut by_rank = Config::default();
-    by_rank.search.fusion = FusionKind::ReciprocalRank;
-    settings.push(("hybrid, reciprocal rank".into(), "hybrid", by_rank));
-    for share in &asked.shares {
-        let mut config = Config::default();
-        config.search.vector_share = Some(*share);
-        settings.push((format!("hybrid, share {share}"), "hybrid", config));
-    }
-    if asked.words_only {
-        settings.truncate(1);
-    }
-    let mut means = Vec::new();
-    for (name, mode, config) in settings {
-        let engine = Engine::open(folder.path(), config)?;
-        let evaluation = evaluated(&engine, &judged, mode)?;
-        engine.close()?;
-        print(collection, documents.len(), &judged, &name, &evaluation);
-        means.push((name, evaluation.mean.ndcg_10));
-    }
-    Ok(means)
-}
-
-fn documents(collection: &Path) -> Outcome<Vec<Document>> {
-    let text = fs::read_to_string(collection.join("docs.jsonl"))?;
-    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
-}
-
-/// Whether a query's id is odd: by its last digit, hexadecimal ones included.
-fn is_odd(id: &str) -> bool {
-    id.chars().rev().find_map(|c| c.to_digit(16)).is_some_and(|digit| digit % 2 == 1)
+    collections::run(arguments)
 }
 
 fn call(engine: &Engine, op: &str, input: Value) -> Outcome<Value> {
     let Value::Object(input) = input else { return Err("an input is an object".into()) };
     engine.call(&Caller::local(), op, input).map(|answer| answer.output).map_err(|error| error.message.into())
-}
-
-fn fill(engine: &Engine, documents: &[Document]) -> Outcome<()> {
-    let (mut entries, mut bytes) = (Vec::new(), 0);
-    for document in documents {
-        bytes += document.text.len();
-        entries.push(json!({ "source_uri": document.id, "title": document.title, "content": document.text }));
-        if bytes > CALL_BYTES || entries.len() == 500 {
-            call(engine, "knowledge.bulk_add", json!({ "entries": std::mem::take(&mut entries) }))?;
-            bytes = 0;
-        }
-    }
-    if !entries.is_empty() {
-        call(engine, "knowledge.bulk_add", json!({ "entries": entries }))?;
-    }
-    Ok(())
-}
-
-fn evaluated(engine: &Engine, judged: &Judged, mode: &str) -> Outcome<Evaluation> {
-    let one = |(_, text, judgements): &(String, String, eval::Judgements)| {
-        let input = json!({ "query": text, "search_mode": mode, "top_k": DEEP_CUTOFF, "namespace_scope": "this" });
-        let answer = call(engine, "knowledge.search", input)?;
-        let hits = answer["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-        Ok(eval::of_ranking(hits.iter().filter_map(|hit| hit["source_uri"].as_str()), judgements))
-    };
-    Ok(Evaluation::of(judged.queries.par_iter().map(one).collect::<Outcome<_>>()?))
-}
-
-#[expect(clippy::print_stdout, reason = "a benchmark prints")]
-fn print(collection: &Path, documents: usize, judged: &Judged, name: &str, evaluation: &Evaluation) {
-    let mean = evaluation.mean;
-    let collection = collection.file_name().unwrap_or_default().to_string_lossy();
-    println!(
-        "{collection:<14} {documents:>7} {:>7}  {name:<24} {:>7.4} {:>9.3} {:>10.3} {:>6.3} {:>6.3}",
-        judged.queries.len(),
-        mean.ndcg_10,
-        mean.recall_10,
-        mean.recall_100,
-        mean.mrr,
-        mean.success_1
-    );
 }

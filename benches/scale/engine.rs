@@ -85,7 +85,8 @@ pub fn wait_for_graph() -> Outcome<f64> {
     Ok(before)
 }
 
-fn batches(corpus: &Corpus) -> Vec<Value> {
+/// All documents, as calls take them.
+pub fn batches(corpus: &Corpus) -> Vec<Value> {
     let mut batches = Vec::new();
     let (mut entries, mut bytes) = (Vec::new(), 0);
     for (at, (path, text)) in corpus.documents.iter().enumerate() {

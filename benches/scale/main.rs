@@ -6,7 +6,7 @@
 //! cargo bench --bench scale -- path/to/markdown 10000 100000 300000
 //! ```
 //!
-//! With `--ingest` it stops after the ingest, for a profiler.
+//! With `--ingest` it stops after the ingest, for a profiler, and with `--search` after what is searched one at a time.
 //!
 //! The chunks are cut from the Markdown below the folder, which is repeated with changed words until there are
 //! enough. Nothing is written beside a temporary folder, which should lie on a real disk (`TMPDIR`), since a sync
@@ -15,6 +15,7 @@
 mod baseline;
 mod corpus;
 mod engine;
+mod extras;
 #[allow(dead_code, reason = "the other benchmark also counts what is left out")]
 #[path = "../markdown/mod.rs"]
 mod markdown;
@@ -68,6 +69,11 @@ fn at_size(root: &Path, size: usize) -> Outcome<()> {
     engine::searches(&engine, &corpus, &lexical, &vectors, &mut report)?;
     drop((lexical, vectors));
     engine::filtered(&engine, &corpus, &mut report)?;
+    extras::extras(&engine, &corpus, &mut report)?;
+    extras::fan_out(&engine, &corpus, folder.path(), &mut report)?;
+    if std::env::args().any(|argument| argument == "--search") {
+        return Ok(engine.close()?);
+    }
     engine::parallel(&engine, &corpus, &mut report)?;
     engine::upserts(&engine, &corpus, folder.path(), &mut report)?;
     engine.close()?;

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use loom_extract::contract::{Artifact, ArtifactLimits, Block, BlockKind, CONTRACT_VERSION, Request, Table, check};
-use loom_extract::readers::{Bounds, Context, NoOcr, extract};
+use loom_extract::readers::{Bounds, Context, NoOcr, Ocr, PathLauncher, ProgramOcr, extract};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,8 +19,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut request = Request { contract: CONTRACT_VERSION, format: format.clone(), ..Request::default() };
     request.options.encoding = std::env::var("ENCODING").unwrap_or_default();
     request.options.sql_dialect = std::env::var("SQL_DIALECT").unwrap_or_default();
+    let programs = ProgramOcr::new(&PathLauncher, &bytes, "", Duration::from_secs(20));
+    let ocr: &dyn Ocr = if std::env::var_os("OCR").is_some() { &programs } else { &NoOcr };
     let begun = Instant::now();
-    let context = Context { bounds: Bounds::within(Duration::from_mins(1)), ocr: &NoOcr };
+    let context = Context { bounds: Bounds::within(Duration::from_mins(1)), ocr };
     let read = extract(&bytes, &request, &context);
     let took = begun.elapsed();
     let mut out = std::io::stdout().lock();
@@ -89,8 +91,8 @@ fn words(out: &mut String, block: &Block) {
         BlockKind::Paragraph
         | BlockKind::Table
         | BlockKind::SqlStatement
-        | BlockKind::TomlKey
         | BlockKind::TomlTable
+        | BlockKind::TomlKey
         | BlockKind::Caption
         | BlockKind::Note
         | BlockKind::Image
@@ -108,9 +110,7 @@ fn words(out: &mut String, block: &Block) {
 fn rows(out: &mut String, table: &Table) {
     let mut row = |cells: Vec<&str>| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('\n', " ").replace('|', "\\|")).collect();
-        out.push_str("| ");
-        out.push_str(&cells.join(" | "));
-        out.push_str(" |\n");
+        out.extend(["| ", &cells.join(" | "), " |\n"]);
     };
     row(table.columns.iter().map(|column| column.name.as_str()).collect());
     row(vec!["---"; table.columns.len()]);

@@ -31,7 +31,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn is_empty(&self) -> bool {
+    /// Whether it lets every chunk through.
+    pub fn is_empty(&self) -> bool {
         self.ingested_from.is_none()
             && self.metadata.is_empty()
             && [

@@ -10,17 +10,20 @@ use crate::catalog::Filter;
 use crate::error::Error;
 use crate::projection::{Model, State};
 use crate::selection::Selection;
-use crate::text::WordStatistics;
+use crate::text::{Held, Lookup, WordStatistics};
+use crate::vector::VectorHit;
 
 /// What the legs are asked.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LegQuery<'a> {
-    /// The text for the lexical leg; `None` leaves the leg out.
-    pub text: Option<&'a str>,
-    /// How common the text's words are, where the scores of several namespaces are to be compared; `None`: in this one.
+    /// The words for the lexical leg, as [`View::look_up`] found them in this namespace; `None` leaves the leg out.
+    pub words: Option<&'a Lookup>,
+    /// How common the words are, where the scores of several namespaces are to be compared; `None`: in this one.
     pub statistics: Option<&'a WordStatistics>,
     /// The query's vector for the vector leg; `None` leaves the leg out.
     pub vector: Option<&'a [f32]>,
+    /// What the vector leg answered to the same query before, of which it is not asked again.
+    pub near: Option<&'a [VectorHit]>,
     /// The exact names to look up, at most [`NAMES_MAX`](crate::NAMES_MAX); none leave the leg out.
     pub names: &'a [&'a str],
     /// Which chunks may be returned.
@@ -36,7 +39,7 @@ pub struct Candidate {
     pub chunk: ChunkId,
     /// Its rank in the lexical leg, from 1, where that returned it.
     pub lexical_rank: Option<u32>,
-    /// Its BM25 score; 0 when it holds no word of the text.
+    /// Its BM25 score; 0 when it holds no word of the query, or when it is not known yet.
     pub lexical_score: f32,
     /// Its rank in the vector leg, from 1, where that returned it.
     pub vector_rank: Option<u32>,
@@ -46,6 +49,8 @@ pub struct Candidate {
     pub names_rank: Option<u32>,
     /// Which of the names it holds, a bit for each.
     pub names: u64,
+    /// Which of them it spells as the query does.
+    pub spelled: u64,
 }
 
 impl Candidate {
@@ -58,6 +63,7 @@ impl Candidate {
             similarity: None,
             names_rank: None,
             names: 0,
+            spelled: 0,
         }
     }
 }
@@ -67,6 +73,8 @@ impl Candidate {
 pub struct LegHits {
     /// Every chunk that a leg returned, once, by its id.
     pub candidates: Vec<Candidate>,
+    /// The list of the vector leg, the best first.
+    pub near: Vec<VectorHit>,
     /// How many chunks passed the filter.
     pub selected: usize,
     /// How many of them hold each of the names asked for.
@@ -122,23 +130,39 @@ impl View<'_> {
         version.chunk_ids().any(|chunk| selection.contains(chunk))
     }
 
-    /// How common the words of a text are here.
-    pub fn word_statistics(&self, text: &str) -> Result<WordStatistics, Error> {
-        self.state.lexical.word_statistics(text)
+    /// Looks up the words of a query.
+    pub fn look_up(&self, query: &str) -> Result<Lookup, Error> {
+        self.state.lexical.look_up(query)
     }
 
-    /// Asks the legs.
+    /// How common the words of a query are here.
+    pub fn word_statistics(&self, words: &Lookup) -> Result<WordStatistics, Error> {
+        self.state.lexical.word_statistics(words)
+    }
+
+    /// Asks the legs, and scores what they return by each other.
     pub fn search(&self, query: &LegQuery<'_>) -> Result<LegHits, Error> {
+        let mut hits = self.lists(query)?;
+        let started = Instant::now();
+        self.complete(query, &mut hits.candidates)?;
+        hits.vector_ms += ms(started);
+        Ok(hits)
+    }
+
+    /// Asks the legs, each by itself.
+    pub fn lists(&self, query: &LegQuery<'_>) -> Result<LegHits, Error> {
         let state = &self.state;
         let selection = state.catalog.select(query.filter);
         let mut hits = LegHits { selected: selection.len(), ..LegHits::default() };
         if selection.is_empty() {
             return Ok(hits);
         }
+        // The legs hold the chunks of the catalogue and no others, and are quicker when they need not ask.
+        let only = (!query.filter.is_empty()).then_some(&selection);
         let mut candidates: BTreeMap<ChunkId, Candidate> = BTreeMap::new();
         let started = Instant::now();
-        if let Some(text) = query.text {
-            let found = state.lexical.search_among(text, query.statistics, query.depth, Some(&selection))?;
+        if let Some(words) = query.words {
+            let found = state.lexical.search_words(words, query.statistics, query.depth, only)?;
             for (rank, hit) in (1..).zip(found) {
                 let candidate = entry(&mut candidates, hit.chunk);
                 (candidate.lexical_rank, candidate.lexical_score) = (Some(rank), hit.score);
@@ -147,7 +171,11 @@ impl View<'_> {
         hits.lexical_ms = ms(started);
         let started = Instant::now();
         if let Some(vector) = query.vector {
-            for (rank, hit) in (1..).zip(state.vectors.search(vector, query.depth, Some(&selection))?) {
+            hits.near = match query.near {
+                Some(near) => near.to_vec(),
+                None => state.vectors.search(vector, query.depth, only)?,
+            };
+            for (rank, hit) in (1..).zip(&hits.near) {
                 let candidate = entry(&mut candidates, hit.chunk);
                 (candidate.vector_rank, candidate.similarity) = (Some(rank), Some(hit.similarity));
             }
@@ -155,62 +183,64 @@ impl View<'_> {
         hits.vector_ms = ms(started);
         let started = Instant::now();
         let named = self.named(query, &selection, &mut hits.name_holders)?;
-        for (rank, (chunk, names)) in (1..).zip(named) {
+        for (rank, (chunk, held, score)) in (1..).zip(named) {
             let candidate = entry(&mut candidates, chunk);
-            (candidate.names_rank, candidate.names) = (Some(rank), names);
+            (candidate.names_rank, candidate.names, candidate.spelled) = (Some(rank), held.names, held.spelled);
+            candidate.lexical_score = score;
         }
         hits.names_ms = ms(started);
-        let started = Instant::now();
-        self.complete(query, &mut candidates)?;
-        hits.vector_ms += ms(started);
         hits.candidates = candidates.into_values().collect();
         Ok(hits)
     }
 
-    /// The chunks that hold most of the names, most first, those of equally many by their words.
+    /// The chunks that hold most of the names, most first, those of equally many by how many are spelled alike, then by
+    /// their words, with what these are worth.
     fn named(
         &self,
         query: &LegQuery<'_>,
         selection: &Selection,
         holders: &mut Vec<u64>,
-    ) -> Result<Vec<(ChunkId, u64)>, Error> {
+    ) -> Result<Vec<(ChunkId, Held, f32)>, Error> {
         if query.names.is_empty() {
             return Ok(Vec::new());
         }
         let found = self.state.lexical.named(query.names, selection)?;
-        holders.extend((0..query.names.len()).map(|at| found.values().map(|names| names >> at & 1).sum::<u64>()));
+        holders.extend((0..query.names.len()).map(|at| found.values().map(|held| held.names >> at & 1).sum::<u64>()));
         let mut scores: HashMap<ChunkId, f32> = HashMap::new();
-        if let Some(text) = query.text {
+        if let Some(words) = query.words {
             let only = Selection::of(found.keys().copied());
-            let hits = self.state.lexical.search_among(text, query.statistics, found.len(), Some(&only))?;
+            let hits = self.state.lexical.search_words(words, query.statistics, found.len(), Some(&only))?;
             scores.extend(hits.into_iter().map(|hit| (hit.chunk, hit.score)));
         }
-        let score = |chunk: &ChunkId| scores.get(chunk).copied().unwrap_or(0.0);
-        let mut ranked: Vec<(ChunkId, u64)> = found.into_iter().collect();
-        ranked.sort_unstable_by(|(left, left_names), (right, right_names)| {
-            let names = right_names.count_ones().cmp(&left_names.count_ones());
-            names.then_with(|| score(right).total_cmp(&score(left))).then(left.cmp(right))
+        let score = |chunk: ChunkId| scores.get(&chunk).copied().unwrap_or(0.0);
+        let mut ranked: Vec<_> = found.into_iter().map(|(chunk, held)| (chunk, held, score(chunk))).collect();
+        let counts = |held: &Held| (held.names.count_ones(), held.spelled.count_ones());
+        ranked.sort_unstable_by(|(left, left_held, left_score), (right, right_held, right_score)| {
+            let names = counts(right_held).cmp(&counts(left_held));
+            names.then_with(|| right_score.total_cmp(left_score)).then(left.cmp(right))
         });
         ranked.truncate(query.depth);
         Ok(ranked)
     }
 
     /// Scores each candidate by the legs that did not return it, so that being past a leg's depth is not the same as
-    /// being worth nothing to it.
-    fn complete(&self, query: &LegQuery<'_>, candidates: &mut BTreeMap<ChunkId, Candidate>) -> Result<(), Error> {
+    /// being worth nothing to it. `candidates` are ascending by chunk, as [`lists`](Self::lists) gives them.
+    pub fn complete(&self, query: &LegQuery<'_>, candidates: &mut [Candidate]) -> Result<(), Error> {
         if let Some(vector) = query.vector {
-            let missing: Vec<ChunkId> =
-                candidates.values().filter(|candidate| candidate.similarity.is_none()).map(|c| c.chunk).collect();
-            let similarities = self.state.vectors.similarity(vector, &missing);
-            for (chunk, similarity) in missing.iter().zip(similarities) {
-                candidates.entry(*chunk).and_modify(|candidate| candidate.similarity = similarity);
+            let mut missing: Vec<_> =
+                candidates.iter_mut().filter(|candidate| candidate.similarity.is_none()).collect();
+            let chunks: Vec<ChunkId> = missing.iter().map(|candidate| candidate.chunk).collect();
+            for (candidate, similarity) in missing.iter_mut().zip(self.state.vectors.similarity(vector, &chunks)) {
+                candidate.similarity = similarity;
             }
         }
-        if let Some(text) = query.text {
-            let missing = candidates.values().filter(|candidate| candidate.lexical_rank.is_none()).map(|c| c.chunk);
-            let missing = Selection::of(missing);
-            for hit in self.state.lexical.search_among(text, query.statistics, missing.len(), Some(&missing))? {
-                candidates.entry(hit.chunk).and_modify(|candidate| candidate.lexical_score = hit.score);
+        if let Some(words) = query.words {
+            let is_unknown = |candidate: &&Candidate| candidate.lexical_score <= 0.0;
+            let missing = Selection::of(candidates.iter().filter(is_unknown).map(|candidate| candidate.chunk));
+            for hit in self.state.lexical.search_words(words, query.statistics, missing.len(), Some(&missing))? {
+                if let Ok(at) = candidates.binary_search_by_key(&hit.chunk, |candidate| candidate.chunk) {
+                    candidates[at].lexical_score = hit.score;
+                }
             }
         }
         Ok(())

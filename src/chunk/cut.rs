@@ -43,6 +43,14 @@ impl Piece {
         let place = Place { byte_start: 0, byte_end: 0, char_start: 0, char_end: 0, line_start: 1, line_end: 1 };
         Self { place, section_path: Vec::new(), table_header: None, keys: Vec::new() }
     }
+
+    /// Puts a name that its heading defines before those of its code.
+    fn define(&mut self, name: &str) {
+        if !self.keys.iter().any(|key| key.to_lowercase() == name.to_lowercase()) {
+            self.keys.truncate(keys::CHUNK_KEYS_MAX - 1);
+            self.keys.insert(0, name.to_owned());
+        }
+    }
 }
 
 /// Cuts a document into its sections and their windows.
@@ -110,6 +118,9 @@ impl Builder<'_> {
         self.path.push((heading.level, heading.text.clone()));
         let first = self.piece_count();
         self.pieces_of(heading.start, end);
+        if let (Some(name), Some(piece)) = (keys::of_heading(&heading.text), self.pieces.get_mut(first as usize)) {
+            piece.define(name);
+        }
         let chars_before = |byte| self.ruler.at(self.body_start + byte).chars;
         self.sections.push(Section {
             path: self.section_path(),

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
 use super::plain::one_line;
 use super::{html_heading, parser_text};
-use crate::keys::Code;
+use crate::keys::{Code, CodeKind, toml};
 
 /// The most bytes of a heading in a breadcrumb; a longer one is cut on a grapheme border.
 pub const HEADING_BYTES_MAX: usize = 256;
@@ -86,7 +86,7 @@ impl Reader<'_, '_> {
             } else if let Event::Start(tag) = event {
                 self.block(&tag, &range, containers == 0);
             } else if let Event::Code(_) = event {
-                self.outline.code.push(Code { range, is_inline: true });
+                self.outline.code.push(Code { range, kind: CodeKind::Inline });
             }
         }
     }
@@ -101,9 +101,15 @@ impl Reader<'_, '_> {
             if is_top {
                 self.html_block(range);
             }
-        } else if let Tag::CodeBlock(_) = tag {
+        } else if let Tag::CodeBlock(block) = tag {
             self.zone(range, ZoneKind::Code);
-            self.outline.code.push(Code { range: range.clone(), is_inline: false });
+            let kind = match block {
+                CodeBlockKind::Fenced(language) if is_toml(language) => {
+                    CodeKind::Toml(toml::Headers::read(self.text, range.clone()))
+                }
+                CodeBlockKind::Fenced(_) | CodeBlockKind::Indented => CodeKind::Block,
+            };
+            self.outline.code.push(Code { range: range.clone(), kind });
         } else if let Tag::Table(_) = tag {
             let separator = next_line(self.text, range.start);
             self.zone(range, ZoneKind::Table { body: next_line(self.text, separator).min(range.end) });
@@ -118,7 +124,7 @@ impl Reader<'_, '_> {
                 break;
             }
             if let Event::Code(_) = event {
-                self.outline.code.push(Code { range, is_inline: true });
+                self.outline.code.push(Code { range, kind: CodeKind::Inline });
             }
             // Cleaning shortens, so that more is kept here than a breadcrumb takes.
             if text.len() > 16 * HEADING_BYTES_MAX {
@@ -158,6 +164,12 @@ impl Reader<'_, '_> {
             self.outline.zones.push(Zone { start, end: range.end, kind });
         }
     }
+}
+
+/// Whether the words behind a fence say that it holds TOML.
+fn is_toml(language: &str) -> bool {
+    let first = language.split(|c: char| !c.is_alphanumeric()).next();
+    first.is_some_and(|first| first.eq_ignore_ascii_case("toml"))
 }
 
 /// Whether a heading's source is a setext heading whose underline is too short for Loom.

@@ -18,6 +18,7 @@ mod ingest;
 mod list;
 mod model;
 mod outline;
+mod reasons;
 mod rechunk;
 mod restore;
 mod rm;

@@ -70,13 +70,16 @@ pub struct Card {
     /// The cosine that only one in a hundred unrelated pairs of query and passage exceeds; 0 where nobody
     /// measured it.
     pub noise_floor: f32,
-    /// The share of a convex fusion, 0 to 1, that its similarities deserve.
+    /// The share of a convex fusion, 0 to 1, that its similarities deserve where they are as far apart as the words' scores.
     pub vector_share: f64,
+    /// The standard deviation of its cosines, over what a query finds, from which on they tell texts apart; 0 where nobody
+    /// measured it.
+    pub spread_min: f64,
 }
 
 impl Card {
     /// Of a model that nobody measured.
-    pub const UNKNOWN: Self = Self { noise_floor: 0.0, vector_share: 0.5 };
+    pub const UNKNOWN: Self = Self { noise_floor: 0.0, vector_share: 0.5, spread_min: 0.0 };
 }
 
 /// Why texts have no vectors. No message holds the key, the endpoint's address or what the endpoint wrote.

@@ -146,8 +146,8 @@ impl Extractors {
     }
 
     /// Ends the processes that wait for work.
+    #[cfg(feature = "extract")]
     pub(crate) fn close(&self) {
-        #[cfg(feature = "extract")]
         if let Some(local) = &self.local {
             local.close();
         }

@@ -221,12 +221,12 @@ fn asked(query: &str) -> Result<Request, String> {
 }
 
 fn unread(error: &Error) -> Response {
-    match error.code {
-        Code::PayloadTooLarge => {
-            refusal(StatusCode::PAYLOAD_TOO_LARGE, FailureCode::TooLarge.name(), "the file is larger than is read here")
-        }
-        Code::Overloaded => refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &error.message),
-        _ => refusal(StatusCode::REQUEST_TIMEOUT, "broken_off", &error.message),
+    if error.code == Code::PayloadTooLarge {
+        refusal(StatusCode::PAYLOAD_TOO_LARGE, FailureCode::TooLarge.name(), "the file is larger than is read here")
+    } else if error.code == Code::Overloaded {
+        refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &error.message)
+    } else {
+        refusal(StatusCode::REQUEST_TIMEOUT, "broken_off", &error.message)
     }
 }
 

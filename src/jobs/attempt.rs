@@ -40,16 +40,14 @@ impl Stopped {
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
-        match error.code {
-            Code::BlobGone => {
-                Self::failed("original_gone", "the upload's bytes are no longer stored: upload the file again")
-            }
-            code if code.retryable() => Self::Later(error.message),
-            _ => {
-                tracing::error!(%error, cause = ?error.cause, "an ingest failed");
-                Self::failed("internal", "a defect in Loom; the log has it")
-            }
+        if error.code == Code::BlobGone {
+            return Self::failed("original_gone", "the upload's bytes are no longer stored: upload the file again");
         }
+        if error.code.retryable() {
+            return Self::Later(error.message);
+        }
+        tracing::error!(code = %error.code, %error, cause = ?error.cause, "an ingest failed");
+        Self::failed("internal", "a defect in Loom; the log has it")
     }
 }
 
@@ -92,14 +90,12 @@ fn run(engine: &Inner, taken: Taken<'_>) -> Result<(), Error> {
         job.stage = Some(Stage::Parse);
         job.attempts += 1;
         job.updated_at = now;
-        match write(engine, &job, changed)? {
-            Some(changed) => attempt(engine, &taken, &mut job, changed),
+        let Some(changed) = write(engine, &job, changed)? else {
             // Somebody changed it meanwhile, such as a cancel: it is looked at again.
-            None => {
-                taken.put_back(&job.ask.source_uri, Timestamp(i64::MIN));
-                return Ok(());
-            }
-        }
+            taken.put_back(&job.ask.source_uri, Timestamp(i64::MIN));
+            return Ok(());
+        };
+        attempt(engine, &taken, &mut job, changed)
     };
     let Err(stopped) = outcome else { return Ok(()) };
     end(engine, taken, job, stopped)

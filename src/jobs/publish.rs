@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loom_extract::contract::Artifact;
+use loom_extract::contract::{Artifact, Coverage};
 use loom_storage::{Batch, Seq};
 
 use super::attempt::{Stopped, check_stop};
@@ -59,11 +59,8 @@ pub(super) fn publish(
         ingest::commit_into(&planning, &mut batch, &taken.scope, vec![prepared])?;
         engine.queue.set_stage(job.id, Stage::Publish);
         check_stop(engine, taken)?;
-        job.state = if job.coverage.as_ref().is_some_and(|coverage| coverage.is_complete()) {
-            State::Ready
-        } else {
-            State::Partial
-        };
+        job.state =
+            if job.coverage.as_ref().is_some_and(Coverage::is_complete) { State::Ready } else { State::Partial };
         job.stage = None;
         (job.error_code, job.error_message) = (String::new(), String::new());
         job.chunks = chunks as u64;

@@ -11,6 +11,8 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ureq::Agent;
+
 use crate::embed::LocalLimits;
 use crate::error::Error;
 use provider::Provider;
@@ -39,6 +41,7 @@ pub trait Reranker: Send + Sync {
 /// The rerankers of a deployment.
 pub struct Rerankers {
     settings: RerankSettings,
+    agent: Agent,
     /// The model of `builtin:local`.
     local: Option<Arc<dyn Reranker>>,
 }
@@ -46,11 +49,12 @@ pub struct Rerankers {
 impl Rerankers {
     /// The rerankers that the settings name; an endpoint that cannot be one is refused, and so is a folder.
     pub fn new(settings: &RerankSettings, limits: &LocalLimits) -> Result<Self, Error> {
+        let agent = provider::agent();
         for (name, endpoint) in &settings.endpoints {
-            Provider::of_endpoint(name, endpoint)?;
+            Provider::of_endpoint(&agent, name, endpoint)?;
         }
         let local = if settings.local_model.is_empty() { None } else { Some(local(&settings.local_model, limits)?) };
-        let rerankers = Self { settings: settings.clone(), local };
+        let rerankers = Self { settings: settings.clone(), agent, local };
         if !settings.default.is_empty() {
             rerankers
                 .named(&settings.default)
@@ -79,7 +83,7 @@ impl Rerankers {
             return Ok(None);
         }
         if let Some(endpoint) = self.settings.endpoints.get(name) {
-            return Ok(Some(Arc::new(Provider::of_endpoint(name, endpoint)?)));
+            return Ok(Some(Arc::new(Provider::of_endpoint(&self.agent, name, endpoint)?)));
         }
         let built_in = name.strip_prefix(BUILT_IN).map(|rest| rest.split_once(':').unwrap_or((rest, "")));
         match built_in {
@@ -88,13 +92,13 @@ impl Rerankers {
                                say none, or name another reranker";
                 Err(Error::invalid("rerank", message))
             }
-            Some(("openai", model)) => Ok(Some(Arc::new(Provider::openai(name, model, &self.settings)?))),
+            Some(("openai", model)) => Ok(Some(Arc::new(Provider::openai(&self.agent, name, model, &self.settings)?))),
             Some(("local", "")) => {
                 let needed =
                     "builtin:local needs a model: set LOOM_RERANK_LOCAL_MODEL to the folder of a cross-encoder";
                 self.local.clone().map(Some).ok_or_else(|| Error::invalid("rerank", needed))
             }
-            Some(("cohere", model)) => Ok(Some(Arc::new(Provider::cohere(name, model, &self.settings)?))),
+            Some(("cohere", model)) => Ok(Some(Arc::new(Provider::cohere(&self.agent, name, model, &self.settings)?))),
             _ => Err(Error::invalid("rerank", self.unknown(name))),
         }
     }

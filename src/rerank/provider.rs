@@ -36,35 +36,53 @@ pub struct Provider {
     agent: Agent,
 }
 
+/// What all providers ask with: it keeps connections for the requests that follow.
+pub fn agent() -> Agent {
+    Agent::config_builder()
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .build()
+        .new_agent()
+}
+
 impl Provider {
     /// A named endpoint.
-    pub fn of_endpoint(name: &str, endpoint: &EndpointSettings) -> Result<Self, Error> {
+    pub fn of_endpoint(agent: &Agent, name: &str, endpoint: &EndpointSettings) -> Result<Self, Error> {
         let field = "LOOM_RERANK_ENDPOINTS_JSON";
         if name.is_empty() || name.contains(':') {
             let message = format!("the reranker name {name:?} must not be empty and hold no colon");
             return Err(Error { field: Some(field.into()), ..Error::new(Code::ValidationFailed, message) });
         }
         let wire = Wire::Rerank(endpoint.shape);
-        Self::new(name, field, endpoint.url.clone(), wire, &endpoint.model, &endpoint.api_key)
+        Self::new(agent, name, field, endpoint.url.clone(), wire, &endpoint.model, &endpoint.api_key)
     }
 
     /// `builtin:openai`.
-    pub fn openai(name: &str, model: &str, settings: &RerankSettings) -> Result<Self, Error> {
+    pub fn openai(agent: &Agent, name: &str, model: &str, settings: &RerankSettings) -> Result<Self, Error> {
         needs_key(name, &settings.openai_key, "LOOM_OPENAI_API_KEY", &settings.openai_base_url)?;
         let url = format!("{}/chat/completions", settings.openai_base_url.trim_end_matches('/'));
         let model = if model.is_empty() { OPENAI_MODEL } else { model };
-        Self::new(name, "LOOM_OPENAI_BASE_URL", url, Wire::Chat, model, &settings.openai_key)
+        Self::new(agent, name, "LOOM_OPENAI_BASE_URL", url, Wire::Chat, model, &settings.openai_key)
     }
 
     /// `builtin:cohere`.
-    pub fn cohere(name: &str, model: &str, settings: &RerankSettings) -> Result<Self, Error> {
+    pub fn cohere(agent: &Agent, name: &str, model: &str, settings: &RerankSettings) -> Result<Self, Error> {
         needs_key(name, &settings.cohere_key, "LOOM_COHERE_API_KEY", &settings.cohere_base_url)?;
         let url = format!("{}/v2/rerank", settings.cohere_base_url.trim_end_matches('/'));
         let model = if model.is_empty() { COHERE_MODEL } else { model };
-        Self::new(name, "LOOM_COHERE_BASE_URL", url, Wire::Rerank(Shape::Cohere), model, &settings.cohere_key)
+        Self::new(agent, name, "LOOM_COHERE_BASE_URL", url, Wire::Rerank(Shape::Cohere), model, &settings.cohere_key)
     }
 
-    fn new(name: &str, field: &str, url: String, wire: Wire, model: &str, key: &ApiKey) -> Result<Self, Error> {
+    fn new(
+        agent: &Agent,
+        name: &str,
+        field: &str,
+        url: String,
+        wire: Wire,
+        model: &str,
+        key: &ApiKey,
+    ) -> Result<Self, Error> {
         let is_address = url.parse::<Uri>().is_ok_and(|uri| {
             matches!(uri.scheme_str(), Some("http" | "https"))
                 && uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
@@ -74,12 +92,7 @@ impl Provider {
                 format!("the address of the reranker {name} must begin with http:// or https:// and hold no user");
             return Err(Error { field: Some(field.into()), ..Error::new(Code::ValidationFailed, message) });
         }
-        let agent = Agent::config_builder()
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .build()
-            .new_agent();
+        let agent = agent.clone();
         Ok(Self { name: name.to_owned(), url, wire, model: model.to_owned(), key: key.clone(), agent })
     }
 

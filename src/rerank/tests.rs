@@ -97,6 +97,39 @@ fn score(settings: &RerankSettings, name: &str) -> Result<Vec<f64>, RerankError>
     reranker.score("which", &["first".to_owned(), "second".to_owned()], until)
 }
 
+#[test]
+fn searches_share_a_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    // The second connection would not be answered.
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+        for _ in 0..2 {
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                assert_ne!(reader.read_line(&mut head).expect("a head"), 0, "the connection is kept");
+            }
+            let length = head
+                .to_lowercase()
+                .split("content-length:")
+                .nth(1)
+                .and_then(|rest| rest.lines().next().and_then(|length| length.trim().parse::<usize>().ok()));
+            reader.read_exact(&mut vec![0; length.expect("a length")]).expect("a body");
+            let answer = format!("HTTP/1.1 200 X\r\ncontent-length: {}\r\n\r\n{RESULTS}", RESULTS.len());
+            stream.write_all(answer.as_bytes()).expect("it is sent");
+        }
+    });
+    let rerankers = Rerankers::new(&settings(&url, Shape::Jina), &LocalLimits::default()).expect("rerankers");
+    for name in ["mine", "builtin:cohere"] {
+        let reranker = rerankers.asked(name).expect("it is there").expect("one");
+        let until = Instant::now() + Duration::from_secs(5);
+        let scores = reranker.score("which", &["first".to_owned(), "second".to_owned()], until);
+        assert_eq!(scores, Ok(vec![0.1, 0.9]), "{name}");
+    }
+    serving.join().expect("both were answered");
+}
+
 const RESULTS: &str = r#"{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":0.1}]}"#;
 
 #[test]

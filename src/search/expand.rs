@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use loom_storage::{Chunk, Place, Scope, Snapshot, VersionId};
+use loom_storage::{Chunk, ChunkId, Place, Scope, Snapshot, Version, VersionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::error::Error;
 pub const EXPAND_CHUNKS_MAX: u32 = 10;
 /// An expanded passage takes no further chunk that would make it longer than so many characters.
 pub const EXPAND_CHARS_MAX: u64 = 20_000;
+
+/// How many chunks before a hit, and after it, are read first when its section is asked for.
+const SECTION_CHUNKS: u32 = 8;
 
 /// How far hits are expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,9 +69,7 @@ pub fn expand(
     if !hit.block_type.is_empty() || !hit.format.is_empty() {
         return Ok(());
     }
-    let chunks = snapshot.chunks(scope, version.first_chunk, version.chunk_count)?;
-    let Some(at) = chunks.iter().position(|chunk| chunk.idx == hit.chunk_idx) else { return Ok(()) };
-    let (first, last) = wanted(&chunks, at, how);
+    let Some((chunks, at, (first, last))) = around(hit, scope, &version, snapshot, how)? else { return Ok(()) };
     let (from, to) = fitting(&chunks, at, (first, last));
     let text = match texts.entry((scope.clone(), version.id)) {
         std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -95,6 +96,38 @@ pub fn expand(
     Ok(())
 }
 
+/// Chunks that follow each other, which of them is the hit's, and the first and the last that are wanted.
+type Around = (Vec<Chunk>, usize, (usize, usize));
+
+/// The chunks around the hit that are asked for, and perhaps others: which of them is the hit, and which are the first and
+/// the last that are asked for, of a long section as many as fill a passage. `None` when the hit is not among them.
+fn around(
+    hit: &Hit,
+    scope: &Scope,
+    version: &Version,
+    snapshot: &dyn Snapshot,
+    how: Expand,
+) -> Result<Option<Around>, Error> {
+    let (mut before, mut after) = match how {
+        Expand::Neighbours { before, after } => (before, after),
+        Expand::Section(WholeSection::Section) => (SECTION_CHUNKS, SECTION_CHUNKS),
+    };
+    loop {
+        let from = hit.chunk_idx.saturating_sub(before);
+        let to = hit.chunk_idx.saturating_add(after).min(version.chunk_count.saturating_sub(1));
+        let first = ChunkId(version.first_chunk.0 + u64::from(from));
+        let chunks = snapshot.chunks(scope, first, (to + 1).saturating_sub(from))?;
+        let Some(at) = chunks.iter().position(|chunk| chunk.idx == hit.chunk_idx) else { return Ok(None) };
+        let (first, last) = wanted(&chunks, at, how);
+        // A section that reaches the edge of what was read may go on, unless it is too long already.
+        let goes_on = (first == 0 && from > 0) || (last + 1 == chunks.len() && to + 1 < version.chunk_count);
+        if matches!(how, Expand::Neighbours { .. }) || !goes_on || chars(&chunks[first..=last]) > 2 * EXPAND_CHARS_MAX {
+            return Ok(Some((chunks, at, (first, last))));
+        }
+        (before, after) = (before.saturating_mul(4), after.saturating_mul(4));
+    }
+}
+
 /// The chunks that are asked for, as indexes of `chunks`.
 fn wanted(chunks: &[Chunk], at: usize, how: Expand) -> (usize, usize) {
     match how {
@@ -112,23 +145,25 @@ fn wanted(chunks: &[Chunk], at: usize, how: Expand) -> (usize, usize) {
 /// As many of them, the nearest first, as a passage may have.
 fn fitting(chunks: &[Chunk], at: usize, (first, last): (usize, usize)) -> (usize, usize) {
     let (mut from, mut to) = (at, at);
-    let chars = |from: usize, to: usize| {
-        let place = covering(&chunks[from..=to]);
-        place.char_end - place.char_start
-    };
     loop {
         let before = from;
         let after = to;
-        if to < last && chars(from, to + 1) <= EXPAND_CHARS_MAX {
+        if to < last && chars(&chunks[from..=to + 1]) <= EXPAND_CHARS_MAX {
             to += 1;
         }
-        if from > first && chars(from - 1, to) <= EXPAND_CHARS_MAX {
+        if from > first && chars(&chunks[from - 1..=to]) <= EXPAND_CHARS_MAX {
             from -= 1;
         }
         if (before, after) == (from, to) {
             return (from, to);
         }
     }
+}
+
+/// How many characters they cover.
+fn chars(chunks: &[Chunk]) -> u64 {
+    let place = covering(chunks);
+    place.char_end - place.char_start
 }
 
 /// From the start of the first chunk to the end of the last.

@@ -46,7 +46,7 @@ pub struct LegPart {
 pub struct SearchReport {
     /// How the legs' lists became one: `convex`, `reciprocal_rank`, or the one leg that was asked.
     pub fusion: String,
-    /// The vector leg's share of a convex fusion; null otherwise.
+    /// The vector leg's share of the best possible score of a convex fusion, in this search; null otherwise.
     pub vector_share: Option<f64>,
     /// The exact names that were looked up.
     pub keys: Vec<String>,

@@ -1,22 +1,38 @@
-//! Asking the legs of several namespaces, at the same time, so that their scores can be compared.
+//! Asking the legs of several namespaces, at the same time, so that they answer as one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use loom_index::fuse::Best;
-use loom_index::text::WordStatistics;
-use loom_index::{LegHits, LegQuery, Model, Projection};
+use loom_index::fuse::Scores;
+use loom_index::text::{Lookup, WordStatistics};
+use loom_index::vector::VectorHit;
+use loom_index::{Candidate, LegHits, LegQuery, Model, Projection};
 use loom_storage::{Scope, Snapshot};
 
 use super::Request;
-use crate::context::Reading;
+use crate::context::{Reading, Views};
 use crate::error::Error;
 use crate::ops::knowledge::search::SearchMode;
 
-/// The vectors of a query, by the name of the model.
-pub type QueryVectors = HashMap<String, Vec<f32>>;
+/// What a search has found out so far, and need not ask again.
+#[derive(Default)]
+pub struct Known {
+    /// The vectors of the query, by the name of the model.
+    pub vectors: HashMap<String, Vec<f32>>,
+    /// The words of the query, as each namespace has them.
+    words: HashMap<Scope, Lookup>,
+    /// The list of each namespace's vector leg, under the model it was asked for.
+    near: HashMap<Scope, (Model, Vec<VectorHit>)>,
+}
+
+impl Known {
+    /// What is known when the legs are asked deeper.
+    pub fn deeper(&mut self) -> Self {
+        Self { vectors: std::mem::take(&mut self.vectors), ..Self::default() }
+    }
+}
 
 /// What the legs of one namespace found.
 pub struct Asked {
@@ -30,60 +46,85 @@ pub struct Asked {
     pub snapshot: Box<dyn Snapshot>,
 }
 
+/// A namespace with its index open.
+struct Open {
+    scope: Scope,
+    projection: Arc<Projection>,
+    model: Model,
+}
+
 /// What a search asks of every namespace.
 struct Question<'a> {
     request: &'a Request<'a>,
     statistics: Option<WordStatistics>,
-    vectors: &'a QueryVectors,
+    known: &'a Known,
     depth: usize,
 }
 
 /// Asks the legs of the namespaces, in their order. `skipped` are those beside the first whose index is being built.
+///
+/// Each leg has one list for all namespaces: no longer, and ranked, as if they were one.
 pub fn ask(
     reading: &Reading<'_>,
     scopes: &[Scope],
     request: &Request<'_>,
     depth: usize,
-    vectors: &mut QueryVectors,
+    known: &mut Known,
     skipped: &mut Vec<Scope>,
 ) -> Result<Vec<Asked>, Error> {
     loop {
         reading.check_deadline()?;
-        let mut open: Vec<(Scope, Arc<Projection>, Model)> = Vec::new();
-        for (at, scope) in scopes.iter().enumerate() {
-            // A namespace that was never written to has no projection, and none is made for it.
-            if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) || skipped.contains(scope) {
+        let open = open(reading, scopes, request, known, skipped)?;
+        let (alone, views) = (open.len() == 1, reading.views());
+        let statistics = if alone || request.mode == SearchMode::Semantic {
+            None
+        } else {
+            let Some(statistics) = statistics(views, &open, request.query, known)? else { continue };
+            Some(statistics)
+        };
+        let question = Question { request, statistics, known, depth };
+        let asked = each(&open, |open| question.lists(views, open, alone))?;
+        let Some(mut asked) = asked.into_iter().collect::<Option<Vec<Asked>>>() else { continue };
+        if !alone {
+            merge(&mut asked, depth);
+            if !complete(&question, views, &open, &mut asked)? {
                 continue;
             }
-            match reading.projection(scope) {
-                Err(error) if at > 0 && request.skip_unready && error.is_unready() => skipped.push(scope.clone()),
-                projection => {
-                    let projection = projection?;
-                    let model = projection.model();
-                    if request.mode != SearchMode::Lexical && !vectors.contains_key(&model.name) {
-                        vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
-                    }
-                    open.push((scope.clone(), projection, model));
-                }
-            }
         }
-        let statistics = if open.len() > 1 { Some(statistics(reading, &open, request.query)?) } else { None };
-        let question = Question { request, statistics, vectors, depth };
-        let views = reading.views();
-        let one = |(scope, projection, model): &(Scope, Arc<Projection>, Model)| -> Result<Option<Asked>, Error> {
-            let Some(view) = views.of(projection)? else { return Ok(None) };
-            // The namespace may have moved to another model since the query was embedded.
-            if view.model() != model {
-                return Ok(None);
+        for Asked { scope, model, legs, .. } in &mut asked {
+            known.near.insert(scope.clone(), (model.clone(), std::mem::take(&mut legs.near)));
+        }
+        return Ok(asked);
+    }
+}
+
+/// Opens the indexes of the namespaces that have any chunks, and embeds the query for their models.
+fn open(
+    reading: &Reading<'_>,
+    scopes: &[Scope],
+    request: &Request<'_>,
+    known: &mut Known,
+    skipped: &mut Vec<Scope>,
+) -> Result<Vec<Open>, Error> {
+    let mut open = Vec::new();
+    for (at, scope) in scopes.iter().enumerate() {
+        // A namespace that was never written to has no projection, and none is made for it.
+        if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) || skipped.contains(scope) {
+            continue;
+        }
+        match reading.projection(scope) {
+            Err(error) if at > 0 && request.skip_unready && error.is_unready() => skipped.push(scope.clone()),
+            projection => {
+                let projection = projection?;
+                let model = projection.model();
+                if request.mode != SearchMode::Lexical && !known.vectors.contains_key(&model.name) {
+                    known.vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
+                }
+                open.push(Open { scope: scope.clone(), projection, model });
             }
-            let legs = view.search(&question.of(model))?;
-            Ok(Some(Asked { scope: scope.clone(), model: model.clone(), legs, snapshot: view.into_snapshot() }))
-        };
-        let asked = each(&open, one)?;
-        if asked.iter().all(Option::is_some) {
-            return Ok(asked.into_iter().flatten().collect());
         }
     }
+    Ok(open)
 }
 
 /// Calls `one` with each item, in as many threads as there are cores, and answers in the items' order. They are threads of
@@ -116,38 +157,140 @@ fn each<T: Sync, U: Send>(items: &[T], one: impl Fn(&T) -> Result<U, Error> + Sy
 }
 
 impl Question<'_> {
-    fn of<'q>(&'q self, model: &Model) -> LegQuery<'q> {
-        let request = self.request;
-        let vector = self.vectors.get(&model.name).filter(|vector| vector.iter().any(|value| *value != 0.0));
+    fn of<'q>(&'q self, open: &Open, words: Option<&'q Lookup>) -> LegQuery<'q> {
+        let Self { request, known, .. } = self;
+        let vector = known.vectors.get(&open.model.name).filter(|vector| vector.iter().any(|value| *value != 0.0));
+        let near = known.near.get(&open.scope).filter(|(model, _)| *model == open.model);
         LegQuery {
-            text: (request.mode != SearchMode::Semantic).then_some(request.query),
+            words,
             statistics: self.statistics.as_ref(),
             vector: vector.filter(|_| request.mode != SearchMode::Lexical).map(Vec::as_slice),
+            near: near.map(|(_, near)| near.as_slice()),
             names: if request.mode == SearchMode::Hybrid { &request.names } else { &[] },
             filter: request.filter,
             depth: self.depth,
         }
     }
+
+    /// What the legs of one namespace return; where it is `alone`, scored by each other too. `None` when its index was
+    /// replaced, or when it moved to another model since the query was embedded.
+    fn lists(&self, views: Views<'_>, open: &Open, alone: bool) -> Result<Option<Asked>, Error> {
+        let Some(view) = views.of(&open.projection)?.filter(|view| *view.model() == open.model) else {
+            return Ok(None);
+        };
+        let looked_up;
+        let words = match self.known.words.get(&open.scope) {
+            _ if self.request.mode == SearchMode::Semantic => None,
+            Some(words) => Some(words),
+            None => {
+                looked_up = view.look_up(self.request.query)?;
+                Some(&looked_up)
+            }
+        };
+        let query = self.of(open, words);
+        let legs = if alone { view.search(&query) } else { view.lists(&query) }?;
+        let Open { scope, model, .. } = open;
+        Ok(Some(Asked { scope: scope.clone(), model: model.clone(), legs, snapshot: view.into_snapshot() }))
+    }
 }
 
-/// How common the query's words are in all the namespaces together.
+/// How common the query's words are in all the namespaces together; `None` when an index was replaced.
 fn statistics(
-    reading: &Reading<'_>,
-    open: &[(Scope, Arc<Projection>, Model)],
+    views: Views<'_>,
+    open: &[Open],
     query: &str,
-) -> Result<WordStatistics, Error> {
+    known: &mut Known,
+) -> Result<Option<WordStatistics>, Error> {
     let mut all = WordStatistics::default();
-    for (_, projection, _) in open {
-        if let Some(view) = reading.views().of(projection)? {
-            all.add(view.word_statistics(query)?);
+    for Open { scope, projection, .. } in open {
+        let Some(view) = views.of(projection)? else { return Ok(None) };
+        if !known.words.contains_key(scope) {
+            known.words.insert(scope.clone(), view.look_up(query)?);
+        }
+        all.add(view.word_statistics(&known.words[scope])?);
+    }
+    Ok(Some(all))
+}
+
+/// Ranks what the namespaces' legs returned as one list for each leg, and drops what is in none of them. Vectors of
+/// different models cannot be compared: they have a list for each model.
+fn merge(asked: &mut [Asked], depth: usize) {
+    let mut models: Vec<Model> = asked.iter().map(|asked| asked.model.clone()).collect();
+    models.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    models.dedup();
+    let everywhere = |_: &Asked| true;
+    rank(asked, depth, everywhere, |found| &mut found.lexical_rank, |found| (0, found.lexical_score));
+    rank(
+        asked,
+        depth,
+        everywhere,
+        |found| &mut found.names_rank,
+        |found| (found.names.count_ones() << 8 | found.spelled.count_ones(), found.lexical_score),
+    );
+    for model in models {
+        let of_model = |asked: &Asked| asked.model == model;
+        rank(asked, depth, of_model, |found| &mut found.vector_rank, |found| (0, found.similarity.unwrap_or(0.0)));
+    }
+    for asked in asked {
+        let is_listed = |found: &Candidate| {
+            found.lexical_rank.is_some() || found.vector_rank.is_some() || found.names_rank.is_some()
+        };
+        asked.legs.candidates.retain(is_listed);
+    }
+}
+
+/// Gives those that one leg returned their ranks by `worth`, the highest first, and none past `depth`.
+fn rank(
+    asked: &mut [Asked],
+    depth: usize,
+    is_meant: impl Fn(&Asked) -> bool,
+    rank_of: impl Fn(&mut Candidate) -> &mut Option<u32>,
+    worth: impl Fn(&Candidate) -> (u32, f32),
+) {
+    let mut all: Vec<((u32, f32), usize, &mut Option<u32>)> = Vec::new();
+    for (at, asked) in asked.iter_mut().enumerate().filter(|(_, asked)| is_meant(asked)) {
+        for candidate in &mut asked.legs.candidates {
+            let worth = worth(candidate);
+            let rank = rank_of(candidate);
+            if rank.is_some() {
+                all.push((worth, at, rank));
+            }
         }
     }
-    Ok(all)
+    all.sort_unstable_by(|(left, left_at, left_rank), (right, right_at, right_rank)| {
+        let worth = right.0.cmp(&left.0).then_with(|| right.1.total_cmp(&left.1));
+        worth.then_with(|| (left_at, &**left_rank).cmp(&(right_at, &**right_rank)))
+    });
+    for (place, (.., rank)) in (1..).zip(all) {
+        *rank = (place as usize <= depth).then_some(place);
+    }
 }
 
-/// The best scores of all namespaces, by which each one's are measured.
-pub fn best(asked: &[Asked]) -> Best {
-    asked.iter().fold(Best::default(), |best, asked| best.with(&asked.legs.candidates))
+/// Scores the candidates that are left by the legs that did not return them; `false` when an index was replaced meanwhile.
+fn complete(question: &Question<'_>, views: Views<'_>, open: &[Open], asked: &mut [Asked]) -> Result<bool, Error> {
+    let taken: Vec<(&Open, Vec<Candidate>)> =
+        open.iter().zip(&mut *asked).map(|(open, asked)| (open, std::mem::take(&mut asked.legs.candidates))).collect();
+    let one = |(open, candidates): &(&Open, Vec<Candidate>)| -> Result<Option<Vec<Candidate>>, Error> {
+        let mut candidates = candidates.clone();
+        if candidates.is_empty() {
+            return Ok(Some(candidates));
+        }
+        let Some(view) = views.of(&open.projection)?.filter(|view| *view.model() == open.model) else {
+            return Ok(None);
+        };
+        view.complete(&question.of(open, question.known.words.get(&open.scope)), &mut candidates)?;
+        Ok(Some(candidates))
+    };
+    for (asked, completed) in asked.iter_mut().zip(each(&taken, one)?) {
+        let Some(completed) = completed else { return Ok(false) };
+        asked.legs.candidates = completed;
+    }
+    Ok(true)
+}
+
+/// The scores of all namespaces, by which each one's are measured.
+pub fn scores(asked: &[Asked]) -> Scores {
+    asked.iter().fold(Scores::default(), |scores, asked| scores.with(&asked.legs.candidates))
 }
 
 /// How many chunks of all namespaces hold each of the names.

@@ -15,7 +15,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use loom_index::fuse::{Best, Fusion, Parts, Weights};
+use loom_index::fuse::{Fusion, Parts, Scores, Weights};
 use loom_index::{Candidate, Filter, LegHits};
 use loom_storage::{ChunkId, Scope, Snapshot, Version, VersionId};
 
@@ -25,7 +25,7 @@ use crate::keys;
 use crate::ops::knowledge::search::SearchMode;
 use crate::rerank::{self, Reranker};
 use explain::{Explanation, StageTime};
-use legs::{Asked, QueryVectors};
+use legs::{Asked, Known};
 
 pub use expand::{EXPAND_CHUNKS_MAX, Expand};
 pub use explain::SearchReport;
@@ -129,14 +129,14 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
     if !request.query.chars().any(char::is_alphanumeric) {
         return Ok(found);
     }
-    let mut vectors = QueryVectors::new();
+    let mut known = Known::default();
     let mut scopes = reach.first.clone();
-    pass(reading, &scopes, request, &mut vectors, &mut found)?;
+    pass(reading, &scopes, request, &mut known, &mut found)?;
     if !reach.public.is_empty() && !found.hits.iter().any(|hit| !hit.noise && rank::is_close(hit)) {
-        // All of them again, so that scores of one search are of one kind.
+        // By words all of them again, so that scores of one search are of one kind.
         scopes.extend(reach.public.iter().cloned());
         (found.hits, found.stale_dropped) = (Vec::new(), 0);
-        pass(reading, &scopes, request, &mut vectors, &mut found)?;
+        pass(reading, &scopes, request, &mut known, &mut found)?;
         if let Some(report) = &mut found.report {
             report.public_pass = true;
         }
@@ -152,7 +152,7 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
     }
     found.hits.truncate(request.top_k);
     if request.narrow_spans {
-        spans::narrow(reading, &scopes, request.query, &vectors, &mut found.hits)?;
+        spans::narrow(reading, &scopes, request.query, &known.vectors, &mut found.hits)?;
     }
     if request.explain {
         explain_hits(request, &mut found.hits);
@@ -161,7 +161,7 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
         expand_hits(&scopes, how, &mut found)?;
     }
     if !request.why_not.is_empty() {
-        found.why_not = Some(why_not::look(reading, &scopes[0], request, request.why_not, &mut vectors, &found)?);
+        found.why_not = Some(why_not::look(reading, &scopes[0], request, &mut known.deeper(), &found)?);
     }
     if let Some(report) = &mut found.report {
         report.timings_ms =
@@ -241,13 +241,13 @@ fn pass(
     reading: &Reading<'_>,
     scopes: &[Scope],
     request: &Request<'_>,
-    vectors: &mut QueryVectors,
+    known: &mut Known,
     found: &mut Found,
 ) -> Result<(), Error> {
     let started = Instant::now();
     let depth = request.reads().max(LEG_DEPTH_MIN);
     let mut skipped = Vec::new();
-    let asked = legs::ask(reading, scopes, request, depth, vectors, &mut skipped)?;
+    let asked = legs::ask(reading, scopes, request, depth, known, &mut skipped)?;
     found.skipped = skipped.into_iter().map(|scope| scope.namespace).collect();
     let mut in_legs = 0.0;
     for Asked { legs, .. } in &asked {
@@ -257,28 +257,29 @@ fn pass(
         }
     }
     reading.time("store", (ms(started) - in_legs).max(0.0));
-    let best = legs::best(&asked);
+    let scales = legs::scores(&asked);
     let weights = weights(request, &asked);
     if let Some(report) = &mut found.report {
-        *report = report_of(reading, request, &asked);
+        *report = report_of(reading, request, &asked, &scales);
     }
-    for asked in asked {
-        if let Some(report) = &mut found.report {
-            report.selected += asked.legs.selected as u64;
-        }
-        if asked.scope == scopes[0] {
-            found.embedding_model.clone_from(&asked.model.name);
-        }
-        let started = Instant::now();
+    if let Some(addressed) = asked.iter().find(|asked| asked.scope == scopes[0]) {
+        found.embedding_model.clone_from(&addressed.model.name);
+    }
+    let started = Instant::now();
+    let mut all: Vec<(&Asked, Ranked<'_>, f64)> = Vec::new();
+    for asked in &asked {
         let card = reading.card(&asked.model);
-        let fusion = reading.config().search.fusion(card.vector_share);
-        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, best, &weights));
-        reading.time("fuse", ms(started));
-        let started = Instant::now();
-        read_hits(request, &asked, ranked, f64::from(card.noise_floor), found)?;
-        reading.time("store", ms(started));
-        found.snapshots.insert(asked.scope, asked.snapshot);
+        let fusion = reading.config().search.fusion(&card);
+        let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scales, &weights));
+        all.extend(ranked.into_iter().map(|ranked| (asked, ranked, f64::from(card.noise_floor))));
     }
+    // Stable: equals stay in the order of their namespaces.
+    all.sort_by(|(_, left, _), (_, right, _)| right.score.total_cmp(&left.score));
+    reading.time("fuse", ms(started));
+    let started = Instant::now();
+    read_hits(request, all, found)?;
+    reading.time("store", ms(started));
+    found.snapshots.extend(asked.into_iter().map(|asked| (asked.scope, asked.snapshot)));
     if let Some(report) = &mut found.report {
         report.read = found.hits.len() as u64;
     }
@@ -294,16 +295,18 @@ fn weights(request: &Request<'_>, asked: &[Asked]) -> Weights {
     }
 }
 
-fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked]) -> SearchReport {
+fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked], scores: &Scores) -> SearchReport {
     let count = |returned: fn(&Candidate) -> bool| {
         let of_one = |asked: &Asked| asked.legs.candidates.iter().filter(|candidate| returned(candidate)).count();
         asked.iter().map(of_one).sum::<usize>() as u64
     };
-    let fusion = asked.first().map(|asked| reading.config().search.fusion(reading.card(&asked.model).vector_share));
+    let fusion = asked.first().map(|asked| reading.config().search.fusion(&reading.card(&asked.model)));
     let (fusion, vector_share) = match (request.mode, fusion) {
         (SearchMode::Lexical, _) => ("lexical", None),
         (SearchMode::Semantic, _) => ("semantic", None),
-        (SearchMode::Hybrid, Some(Fusion::Convex { vector_share })) => ("convex", Some(vector_share)),
+        (SearchMode::Hybrid, Some(Fusion::Convex { vector_share, spread_min })) => {
+            ("convex", Some(scores.vector_share(vector_share, spread_min)))
+        }
         (SearchMode::Hybrid, Some(Fusion::ReciprocalRank)) => ("reciprocal_rank", None),
         (SearchMode::Hybrid, None) => ("", None),
     };
@@ -311,6 +314,7 @@ fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked]) -> S
         fusion: fusion.to_owned(),
         vector_share,
         keys: request.names.iter().map(|name| (*name).to_owned()).collect(),
+        selected: asked.iter().map(|asked| asked.legs.selected as u64).sum(),
         lexical_candidates: count(|candidate| candidate.lexical_rank.is_some()),
         vector_candidates: count(|candidate| candidate.vector_rank.is_some()),
         keys_candidates: count(|candidate| candidate.names_rank.is_some()),
@@ -320,10 +324,10 @@ fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked]) -> S
 
 /// The candidates of one namespace by itself, best first.
 fn ranked_of<'a>(reading: &Reading<'_>, request: &Request<'_>, asked: &'a Asked) -> Vec<Ranked<'a>> {
-    let fusion = reading.config().search.fusion(reading.card(&asked.model).vector_share);
-    let best = Best::default().with(&asked.legs.candidates);
+    let fusion = reading.config().search.fusion(&reading.card(&asked.model));
+    let scores = Scores::default().with(&asked.legs.candidates);
     let weights = weights(request, std::slice::from_ref(asked));
-    ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, best, &weights))
+    ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scores, &weights))
 }
 
 /// The candidates of one namespace, best first.
@@ -346,18 +350,11 @@ fn ranked<'a>(request: &Request<'_>, legs: &'a LegHits, fused: &dyn Fn(&Candidat
     ranked
 }
 
-/// Reads the best candidates that the snapshot serves: as many as the search reads, and those that tie with the last.
-fn read_hits(
-    request: &Request<'_>,
-    asked: &Asked,
-    ranked: Vec<Ranked<'_>>,
-    noise_floor: f64,
-    found: &mut Found,
-) -> Result<(), Error> {
-    let Asked { scope, snapshot, .. } = asked;
-    let mut versions: HashMap<VersionId, Option<Version>> = HashMap::new();
+/// Reads the best candidates that their snapshots serve: as many as the search reads, and those that tie with the last.
+fn read_hits(request: &Request<'_>, ranked: Vec<(&Asked, Ranked<'_>, f64)>, found: &mut Found) -> Result<(), Error> {
+    let mut versions: HashMap<(&Scope, VersionId), Option<Version>> = HashMap::new();
     let (mut read, mut last_score) = (0, f64::NAN);
-    for Ranked { chunk, candidate, parts, score } in ranked {
+    for (Asked { scope, snapshot, .. }, Ranked { chunk, candidate, parts, score }, noise_floor) in ranked {
         if read >= request.reads() && score.total_cmp(&last_score) != Ordering::Equal {
             break;
         }
@@ -365,7 +362,7 @@ fn read_hits(
             found.stale_dropped += 1;
             continue;
         };
-        let version = match versions.entry(chunk.version) {
+        let version = match versions.entry((scope, chunk.version)) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(snapshot.version(scope, chunk.version)?),
         };

@@ -2,6 +2,7 @@
 
 use loom_index::fuse::Fusion;
 
+use crate::embed::Card;
 use crate::error::{Code, Error};
 
 /// How searches rank and how far they reach.
@@ -9,8 +10,8 @@ use crate::error::{Code, Error};
 pub struct SearchSettings {
     /// How the legs' lists become one: `LOOM_KNOWLEDGE_FUSION`, `convex` (default) or `reciprocal_rank`.
     pub fusion: FusionKind,
-    /// The vector leg's share of a convex fusion: `LOOM_KNOWLEDGE_VECTOR_SHARE`, 0 to 1; by default what the embedding
-    /// model's card says.
+    /// The vector leg's share of a convex fusion, of scores that are equally far apart: `LOOM_KNOWLEDGE_VECTOR_SHARE`, 0 to
+    /// 1; by default what the embedding model's card says.
     pub vector_share: Option<f64>,
     /// Whether hits in noise sections move below those close to the query: `LOOM_KNOWLEDGE_NOISE_FILTER`, `on` (default)
     /// or `off`.
@@ -45,10 +46,13 @@ impl Default for SearchSettings {
 }
 
 impl SearchSettings {
-    /// The fusion of legs of which one has vectors of a model whose card says `vector_share`.
-    pub fn fusion(&self, vector_share: f64) -> Fusion {
+    /// The fusion of legs of which one has vectors of a model with this card.
+    pub fn fusion(&self, card: &Card) -> Fusion {
         match self.fusion {
-            FusionKind::Convex => Fusion::Convex { vector_share: self.vector_share.unwrap_or(vector_share) },
+            FusionKind::Convex => Fusion::Convex {
+                vector_share: self.vector_share.unwrap_or(card.vector_share),
+                spread_min: card.spread_min,
+            },
             FusionKind::ReciprocalRank => Fusion::ReciprocalRank,
         }
     }

@@ -5,7 +5,7 @@ use loom_storage::{Head, Scope, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::legs::{self, QueryVectors};
+use super::legs::{self, Known};
 use super::{Found, Request, ranked_of};
 use crate::context::Reading;
 use crate::error::Error;
@@ -42,15 +42,15 @@ pub struct WhyNot {
     pub embedded: u32,
 }
 
-/// Looks for `source_uri` in the addressed namespace.
+/// Looks for the document that the search asks about in the addressed namespace.
 pub fn look(
     reading: &Reading<'_>,
     scope: &Scope,
     request: &Request<'_>,
-    source_uri: &str,
-    vectors: &mut QueryVectors,
+    known: &mut Known,
     found: &Found,
 ) -> Result<WhyNot, Error> {
+    let source_uri = request.why_not;
     let mut why = WhyNot { source_uri: source_uri.to_owned(), ..WhyNot::default() };
     let at = found.hits.iter().position(|hit| hit.namespace == scope.namespace && hit.source_uri == source_uri);
     why.hit = at.and_then(|at| u32::try_from(at + 1).ok());
@@ -71,7 +71,7 @@ pub fn look(
         return Ok(why.because("empty", "the document has no text and no title to find it by"));
     }
     let mut skipped = Vec::new();
-    let asked = legs::ask(reading, std::slice::from_ref(scope), request, WHY_NOT_DEPTH, vectors, &mut skipped)?;
+    let asked = legs::ask(reading, std::slice::from_ref(scope), request, WHY_NOT_DEPTH, known, &mut skipped)?;
     let Some(asked) = asked.first() else {
         return Ok(why.because("empty", "the namespace has no chunks"));
     };

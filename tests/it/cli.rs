@@ -1,5 +1,7 @@
 //! The command line: the built binary, as a user runs it.
 
+mod searching;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -155,26 +157,6 @@ fn a_folder_is_added_and_then_only_what_changed() {
     let tagged = loom.json(["add", "docs/new.md", "--tag", "fresh"]);
     assert_eq!(tagged["replaced"], 1, "other tags are a change");
     assert_eq!(loom.json(["add", "docs/new.md", "--tag", "fresh"])["unchanged"], 1);
-}
-
-#[test]
-fn a_search_shows_what_is_found_where() {
-    let loom = sample();
-    loom.ok(["add", "docs"]);
-    let out = loom.ok(["search", "how do I roll back", "-k", "1"]);
-    let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines[0], "1. deploy  Deploy > Rollback", "{out}");
-    assert!(lines[1].contains(&loom.uri("docs/deploy.md")), "{out}");
-    assert!(lines[1].contains("lines 5-7  revision 1  score "), "{out}");
-    assert!(out.contains("   Run make undo, then tell the team."), "{out}");
-    assert!(!out.contains('\u{1b}'), "no colour in a pipe");
-
-    let found = loom.json(["search", "door", "--mode", "lexical"]);
-    assert_eq!(found["results"][0]["source_uri"], loom.uri("docs/notes/door.txt"));
-    let elsewhere = loom.json(["search", "door", "--prefix", &loom.uri("docs/deploy")]);
-    assert!(elsewhere["results"].as_array().unwrap().iter().all(|hit| hit["source_uri"] == loom.uri("docs/deploy.md")));
-    assert_eq!(loom.ok(["search", "zebra", "--mode", "lexical"]), "no passage found\n");
-    assert_eq!(loom.ok(["search", "door", "--namespace", "other"]), "no passage found\n");
 }
 
 #[test]

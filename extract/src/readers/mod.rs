@@ -16,6 +16,7 @@ mod docx;
 mod eml;
 mod epub;
 mod html;
+mod image;
 mod ipynb;
 mod json;
 mod json_scan;
@@ -27,6 +28,8 @@ mod markdown;
 mod ocr;
 mod odt;
 mod office;
+mod parquet;
+mod pdf;
 mod pptx;
 mod spans;
 mod sql;
@@ -39,7 +42,9 @@ mod xlsx;
 mod yaml;
 
 pub use bounds::Bounds;
-pub use ocr::{NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText};
+pub use ocr::{
+    Languages, Launcher, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText, PathLauncher, Program, ProgramOcr, Run,
+};
 
 /// What a reader is given beside the file.
 pub struct Context<'a> {
@@ -69,11 +74,14 @@ const READERS: &[Reader] = &[
     Reader { format: "eml", options: &[], wants_ocr: false, read: eml::read },
     Reader { format: "epub", options: &[], wants_ocr: false, read: epub::read },
     Reader { format: "html", options: &["encoding"], wants_ocr: false, read: html::read },
+    Reader { format: "image", options: &[], wants_ocr: true, read: image::read },
     Reader { format: "ipynb", options: &["encoding"], wants_ocr: false, read: ipynb::read },
     Reader { format: "json", options: &["encoding"], wants_ocr: false, read: json::read },
     Reader { format: "jsonl", options: &["encoding"], wants_ocr: false, read: jsonl::read },
     Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
     Reader { format: "odt", options: &[], wants_ocr: false, read: odt::read },
+    Reader { format: "parquet", options: &[], wants_ocr: false, read: parquet::read },
+    Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read },
     Reader { format: "pptx", options: &[], wants_ocr: true, read: pptx::read },
     Reader { format: "sql", options: &["encoding", "sql_dialect"], wants_ocr: false, read: sql::read },
     Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },

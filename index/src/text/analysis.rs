@@ -48,7 +48,9 @@ impl Analysis {
             };
             let words = analyze(context, |term, _| count(term)) + analyze(text, |term, _| count(term));
             for name in names {
-                count(names::term_of(name).as_bytes());
+                for term in names::terms_of(name) {
+                    count(term.as_bytes());
+                }
             }
             analysis.chunks.push(AnalysedChunk { words, forward_end: analysis.forward.len() });
         }

@@ -26,6 +26,8 @@ pub const TERM_BYTES_MAX: usize = 256;
 pub enum TermKind {
     /// A word, a part of one, a compound, or a pair of characters of a script without spaces.
     Word,
+    /// A pair of Chinese or Japanese characters. In a query its characters are looked up too.
+    Pair,
     /// A Han or Katakana character of a longer run: it says less than a pair, and more than nothing.
     Character,
     /// Another character of a longer run in a script without spaces. The index has it so that a query of one character
@@ -38,12 +40,14 @@ pub enum TermKind {
 impl TermKind {
     /// What a term of this kind in a query counts, beside one that is a word; `None` for what is not looked up.
     ///
-    /// 0.6 was chosen on the odd queries of Chinese and Japanese collections, together with the kana that count nothing:
-    /// most of them are particles and endings, on most passages and long to read.
+    /// A character at 0.6 of a pair was chosen on the odd queries of Chinese and Japanese collections, together with the kana
+    /// that count nothing: most of them are particles and endings, on most passages and long to read. A pair and a character
+    /// are one word together, so that the rest of a mixed query keeps its say.
     pub fn query_weight(self) -> Option<f32> {
         match self {
             Self::Word => Some(1.0),
-            Self::Character => Some(0.6),
+            Self::Pair => Some(0.625),
+            Self::Character => Some(0.375),
             Self::Fallback => Some(0.3),
             Self::Inner => None,
         }
@@ -304,13 +308,14 @@ mod tests {
         check("ที่นี่", &["ที่", "ที่นี่", "นี่"]);
         let mut kinds = Vec::new();
         assert_eq!(analyze("数据 库", |_, kind| kinds.push(kind)), 2);
-        assert_eq!(kinds, [TermKind::Character, TermKind::Word, TermKind::Character, TermKind::Word]);
+        assert_eq!(kinds, [TermKind::Character, TermKind::Pair, TermKind::Character, TermKind::Word]);
         kinds.clear();
         analyze("カか 값이", |_, kind| kinds.push(kind));
-        let (character, inner, word) = (TermKind::Character, TermKind::Inner, TermKind::Word);
+        let (pair, word) = (TermKind::Pair, TermKind::Word);
+        let (character, inner) = (TermKind::Character, TermKind::Inner);
         assert_eq!(
             kinds,
-            [character, word, inner, inner, word, inner],
+            [character, pair, inner, inner, word, inner],
             "kana of endings and syllables are not looked up"
         );
     }

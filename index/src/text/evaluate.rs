@@ -1,8 +1,10 @@
 //! The best chunks of one segment for a set of terms.
 //!
-//! Two ways. [`dense`] goes through the postings in windows of documents, term after term, and leaves out what cannot
-//! reach the best `k` any more (`MaxScore`): terms whose weights together stay below the threshold are only looked up
-//! for documents that another term found. [`sparse`] goes through a given list of documents and seeks each term there.
+//! The postings are gone through in windows of documents, term after term, and what cannot reach the best `k` any more
+//! is left out (`MaxScore`): terms whose weights together stay below the threshold are only looked up for documents
+//! that another term found. Under a filter, what lies between the spans of documents that it leaves is skipped.
+
+use std::ops::Range;
 
 use loom_storage::ChunkId;
 use tantivy::{DocId, TERMINATED};
@@ -40,9 +42,11 @@ impl Window {
         self.touched[(at / WORD_BITS) as usize] |= 1 << (at % WORD_BITS);
     }
 
-    /// Empties the window, calling `each` with every document and its points, ascending.
-    fn drain(&mut self, mut each: impl FnMut(DocId, Points)) {
-        for (word, bits) in (0..).zip(&mut self.touched) {
+    /// Empties the window, in which nothing is at `end` or behind, calling `each` with every document and its points,
+    /// ascending.
+    fn drain(&mut self, end: DocId, mut each: impl FnMut(DocId, Points)) {
+        let words = (end - self.start).div_ceil(WORD_BITS) as usize;
+        for (word, bits) in (0..).zip(&mut self.touched[..words]) {
             while *bits != 0 {
                 let at = word * WORD_BITS + bits.trailing_zeros();
                 *bits &= *bits - 1;
@@ -52,10 +56,12 @@ impl Window {
     }
 }
 
-/// Offers the chunks of `segment` that hold a term and that `accept` lets pass, save those that would not enter.
-pub(super) fn dense(
+/// Offers the chunks of `segment` within `spans`, ascending and disjoint, that hold a term and that `accept` lets pass,
+/// save those that would not enter.
+pub(super) fn best_of(
     segment: &Segment,
     mut terms: Vec<Posted>,
+    spans: &[Range<DocId>],
     similarity: &Similarity,
     window: &mut Window,
     mut accept: impl FnMut(ChunkId) -> bool,
@@ -70,21 +76,26 @@ pub(super) fn dense(
     }));
     // The first terms, by themselves too light to lift a document above the threshold.
     let mut light = 0;
+    let mut spans = spans.iter().peekable();
     loop {
         while light < terms.len() && bounds[light + 1] < best.threshold() {
             light += 1;
         }
         let (light_terms, leading) = terms.split_at_mut(light);
-        window.start = leading.iter().map(|term| term.cursor.doc()).min().unwrap_or(TERMINATED);
-        if window.start == TERMINATED {
-            return;
-        }
+        let first = leading.iter().map(|term| term.cursor.doc()).min().unwrap_or(TERMINATED);
+        while spans.next_if(|span| span.end <= first).is_some() {}
+        let Some(span) = spans.peek().filter(|_| first != TERMINATED) else { return };
+        window.start = first.max(span.start);
+        let end = span.end.min(window.start + WINDOW);
         for term in leading {
-            term.cursor.take_before(window.start + WINDOW, |doc, count| {
+            if term.cursor.doc() < window.start {
+                term.cursor.seek(window.start);
+            }
+            term.cursor.take_before(end, |doc, count| {
                 window.add(doc, similarity.points(term.weight, segment.norms[doc as usize], count));
             });
         }
-        window.drain(|doc, found| {
+        window.drain(end, |doc, found| {
             if found + bounds[light] < best.threshold() || !segment.is_live(doc) {
                 return;
             }
@@ -103,30 +114,5 @@ pub(super) fn dense(
             }
             best.offer(chunk, points);
         });
-    }
-}
-
-/// Offers those of `docs`, ascending and live, that hold a term and that `accept` lets pass.
-pub(super) fn sparse(
-    segment: &Segment,
-    terms: &mut [Posted],
-    docs: &[DocId],
-    similarity: &Similarity,
-    mut accept: impl FnMut(ChunkId) -> bool,
-    best: &mut Best,
-) {
-    for doc in docs {
-        let mut points = 0;
-        for term in &mut *terms {
-            if term.cursor.seek(*doc) == *doc {
-                points += similarity.points(term.weight, segment.norms[*doc as usize], term.cursor.count());
-            }
-        }
-        if points > 0 {
-            let chunk = segment.chunk(*doc);
-            if accept(chunk) {
-                best.offer(chunk, points);
-            }
-        }
     }
 }

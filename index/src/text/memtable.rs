@@ -7,6 +7,7 @@ use loom_storage::{ChunkId, VersionId};
 use super::analysis::Analysis;
 use super::dictionary::Dictionary;
 use super::score::{Best, Similarity, norm_of};
+use crate::Selection;
 
 /// An inverted index that only grows; removed chunks stay as dead entries until it is written out.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(super) struct Memtable {
     /// Of each term.
     holders: Vec<Holders>,
     docs: Vec<Doc>,
+    /// Whether a chunk came before one with a smaller id, as restored ones do.
+    disordered: bool,
     /// The terms of each document and how often it holds them, one document after the other.
     forward: Vec<(u32, u32)>,
     /// The live versions and where their documents are.
@@ -82,6 +85,7 @@ impl Memtable {
         self.live_chunks += 1;
         self.live_words += u64::from(words);
         let (norm, forward_end) = (norm_of(words.into()), self.forward.len());
+        self.disordered |= self.docs.last().is_some_and(|last| last.chunk >= chunk);
         self.docs.push(Doc { chunk, version, words, norm, live: true, forward_end });
     }
 
@@ -193,26 +197,67 @@ impl Memtable {
         }
     }
 
-    /// Offers every live chunk that holds one of the terms and that `accept` lets pass.
+    /// Offers every live chunk in `selection` that holds one of the terms and that `accept` lets pass.
     pub(super) fn search(
         &self,
         terms: &[(&[u8], f32)],
         similarity: &Similarity,
-        mut accept: impl FnMut(ChunkId) -> bool,
+        selection: Option<&Selection>,
+        accept: impl Fn(ChunkId) -> bool,
         best: &mut Best,
     ) {
-        let mut points = vec![0; self.docs.len()];
-        for (term, weight) in terms {
-            let Some(number) = self.terms.number(term) else { continue };
-            for (doc, count) in &self.holders[number as usize].postings {
-                let doc = *doc as usize;
-                points[doc] += similarity.points(*weight, self.docs[doc].norm, *count);
-            }
-        }
-        for (doc, points) in self.docs.iter().zip(points) {
+        let mut offer = |doc: &Doc, points| {
             if points > 0 && doc.live && points >= best.threshold() && accept(doc.chunk) {
                 best.offer(doc.chunk, points);
             }
+        };
+        let holders = terms.iter().filter_map(|(term, weight)| {
+            self.terms.number(term).map(|number| (self.holders[number as usize].postings.as_slice(), *weight))
+        });
+        if let Some(listed) = selection.and_then(|selection| self.listed(selection)) {
+            let mut points = vec![0; listed.len()];
+            for (mut postings, weight) in holders {
+                for (doc, points) in listed.iter().zip(&mut points) {
+                    postings = &postings[postings.partition_point(|(other, _)| other < doc)..];
+                    if let Some((_, count)) = postings.first().filter(|(other, _)| other == doc) {
+                        *points += similarity.points(weight, self.docs[*doc as usize].norm, *count);
+                    }
+                }
+            }
+            listed.iter().zip(points).for_each(|(doc, points)| offer(&self.docs[*doc as usize], points));
+            return;
         }
+        let mut points = vec![0; self.docs.len()];
+        for (postings, weight) in holders {
+            for (doc, count) in postings {
+                let doc = *doc as usize;
+                points[doc] += similarity.points(weight, self.docs[doc].norm, *count);
+            }
+        }
+        let mut selected = selection.map(Selection::cursor);
+        for (doc, points) in self.docs.iter().zip(points) {
+            if points > 0 && selected.as_mut().is_none_or(|selected| selected.contains(doc.chunk)) {
+                offer(doc, points);
+            }
+        }
+    }
+
+    /// The documents of the chunks in `selection`, ascending, where they are so few that looking for them costs less than
+    /// going through all.
+    fn listed(&self, selection: &Selection) -> Option<Vec<u32>> {
+        /// A document is looked for in about the time of going through so many.
+        const LOOKUP_COST: usize = 32;
+        if self.disordered || selection.len().saturating_mul(LOOKUP_COST) > self.docs.len() {
+            return None;
+        }
+        let mut listed = Vec::with_capacity(selection.len());
+        let mut at = 0;
+        for range in selection.ranges() {
+            at += self.docs[at..].partition_point(|doc| doc.chunk < range.first);
+            let count = self.docs[at..].partition_point(|doc| doc.chunk.0 < range.end());
+            listed.extend((at..at + count).filter_map(|doc| u32::try_from(doc).ok()));
+            at += count;
+        }
+        Some(listed)
     }
 }

@@ -42,6 +42,6 @@ pub use analyze::{ANALYZER_VERSION, TERM_BYTES_MAX, TermKind, analyze, analyze_q
 pub use flush::{FlushJob, Flushed};
 pub(crate) use inventory::LexicalInventory;
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
-pub use names::NAMES_MAX;
+pub use names::{Held, NAMES_MAX};
 pub use score::LexicalHit;
-pub use search::{QUERY_TERMS_MAX, WordStatistics};
+pub use search::{Lookup, QUERY_TERMS_MAX, WordStatistics};

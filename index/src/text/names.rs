@@ -12,39 +12,60 @@ use crate::{Error, Selection};
 
 /// The most names of one lookup: a bit for each.
 pub const NAMES_MAX: usize = 64;
-/// What the term of a name begins with; no word's does.
-const MARK: char = '\u{1}';
+/// What the term of a name as it is spelled begins with; no word's does.
+const SPELLED: char = '\u{1}';
+/// What the term of a name with capitals in small letters begins with.
+const FOLDED: char = '\u{2}';
 
-/// The term of a name: the same for every way to write it in capitals and small letters.
-pub(super) fn term_of(name: &str) -> String {
-    let mut term = String::with_capacity(name.len() + 1);
-    term.push(MARK);
-    term.extend(name.chars().flat_map(char::to_lowercase));
-    term
+/// The terms of a name: as it is spelled, and in small letters where that is another spelling.
+pub(super) fn terms_of(name: &str) -> impl Iterator<Item = String> {
+    let folded = name.to_lowercase();
+    let other = (folded != name).then(|| format!("{FOLDED}{folded}"));
+    std::iter::once(format!("{SPELLED}{name}")).chain(other)
+}
+
+/// Which of the names of a lookup a chunk holds, a bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// In any case.
+    pub names: u64,
+    /// In the same case.
+    pub spelled: u64,
 }
 
 impl LexicalIndex {
-    /// The chunks in `selection` that hold any of the first [`NAMES_MAX`] of `names`: for each, which of them, as bits.
-    pub fn named(&self, names: &[&str], selection: &Selection) -> Result<HashMap<ChunkId, u64>, Error> {
-        let mut found: HashMap<ChunkId, u64> = HashMap::new();
+    /// The chunks in `selection` that hold any of the first [`NAMES_MAX`] of `names`: for each, which of them.
+    pub fn named(&self, names: &[&str], selection: &Selection) -> Result<HashMap<ChunkId, Held>, Error> {
+        let mut found: HashMap<ChunkId, Held> = HashMap::new();
         for (at, name) in names.iter().take(NAMES_MAX).enumerate() {
-            let term = term_of(name);
-            let mut hold = |chunk| {
-                if selection.contains(chunk) {
-                    *found.entry(chunk).or_default() |= 1 << at;
+            let (bit, folded) = (1 << at, name.to_lowercase());
+            let spellings = [format!("{SPELLED}{name}"), format!("{SPELLED}{folded}"), format!("{FOLDED}{folded}")];
+            for (spelling, term) in spellings.iter().enumerate() {
+                if spelling > 0 && *term == spellings[0] {
+                    continue;
                 }
-            };
-            self.active.each_holder(term.as_bytes(), &mut hold);
-            if let Some(frozen) = &self.frozen {
-                frozen.memtable.each_holder(term.as_bytes(), |chunk| {
-                    if !self.removed.contains_chunk(chunk) {
-                        hold(chunk);
+                self.each_holder(term, |chunk| {
+                    if selection.contains(chunk) {
+                        let held = found.entry(chunk).or_default();
+                        held.names |= bit;
+                        held.spelled |= if spelling == 0 { bit } else { 0 };
                     }
-                });
+                })?;
             }
-            self.each_holder_on_disk(&term, hold)?;
         }
         Ok(found)
+    }
+
+    fn each_holder(&self, term: &str, mut each: impl FnMut(ChunkId)) -> Result<(), Failure> {
+        self.active.each_holder(term.as_bytes(), &mut each);
+        if let Some(frozen) = &self.frozen {
+            frozen.memtable.each_holder(term.as_bytes(), |chunk| {
+                if !self.removed.contains_chunk(chunk) {
+                    each(chunk);
+                }
+            });
+        }
+        self.each_holder_on_disk(term, each)
     }
 
     fn each_holder_on_disk(&self, term: &str, mut each: impl FnMut(ChunkId)) -> Result<(), Failure> {

@@ -73,6 +73,14 @@ fn score_of(points: Points) -> f32 {
     (points as f64 / POINTS_PER_ONE) as f32
 }
 
+/// The fewest points that may be rounded to `score` or more.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scores are positive and bounded")]
+fn reachable(score: f32) -> Points {
+    /// Two units in the last place of an f32: rounding to it never lifts a score further than that.
+    const SLACK: f64 = 1.0 - 1.0 / 4_194_304.0;
+    (f64::from(score) * POINTS_PER_ONE * SLACK) as Points
+}
+
 /// A chunk that a query found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LexicalHit {
@@ -87,23 +95,17 @@ pub(super) struct Best {
     k: usize,
     /// The worst on top. The bits of a positive float order like the float.
     heap: BinaryHeap<Reverse<(u32, Reverse<ChunkId>)>>,
+    threshold: Points,
 }
 
 impl Best {
     pub(super) fn new(k: usize) -> Self {
-        Self { k, heap: BinaryHeap::new() }
+        Self { k, heap: BinaryHeap::new(), threshold: 0 }
     }
 
     /// A bound below which no hit can enter any more. A hit at or above it may.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scores are positive and bounded")]
     pub(super) fn threshold(&self) -> Points {
-        /// Two units in the last place of an f32: rounding to it never lifts a score further than that.
-        const SLACK: f64 = 1.0 - 1.0 / 4_194_304.0;
-        if self.heap.len() < self.k {
-            return 0;
-        }
-        let worst = self.heap.peek().map_or(0, |Reverse((bits, _))| *bits);
-        (f64::from(f32::from_bits(worst)) * POINTS_PER_ONE * SLACK) as Points
+        self.threshold
     }
 
     pub(super) fn offer(&mut self, chunk: ChunkId, points: Points) {
@@ -114,6 +116,13 @@ impl Best {
             && entry < *worst
         {
             *worst = entry;
+        } else {
+            return;
+        }
+        if self.heap.len() == self.k
+            && let Some(Reverse((worst, _))) = self.heap.peek()
+        {
+            self.threshold = reachable(f32::from_bits(*worst));
         }
     }
 

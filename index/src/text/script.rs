@@ -24,8 +24,8 @@ pub(super) fn unicode(text: &str, out: &mut Output<'_>) {
             })
             .map_or(rest.len(), |(at, _)| at);
         let (run, after) = rest.split_at(end);
-        if dense.is_some() {
-            pairs(run, out);
+        if let Some(script) = dense {
+            pairs(run, script, out);
         } else {
             words(run, out);
         }
@@ -76,7 +76,7 @@ impl Dense {
 const MARKS_MAX: usize = 8;
 
 /// Emits each character of `run`, with its marks, and each pair of neighbours.
-fn pairs(run: &str, out: &mut Output<'_>) {
+fn pairs(run: &str, script: Dense, out: &mut Output<'_>) {
     let alone = run.chars().filter(|char| !is_combining_mark(*char)).nth(1).is_none();
     let mut pair = String::new();
     let mut last = 0;
@@ -94,7 +94,7 @@ fn pairs(run: &str, out: &mut Output<'_>) {
             }
         }
         if last > 0 {
-            (out.sink)(pair.as_bytes(), TermKind::Word);
+            (out.sink)(pair.as_bytes(), if script == Dense::EastAsian { TermKind::Pair } else { TermKind::Word });
         }
         let kind = match char {
             _ if alone => TermKind::Word,

@@ -1,15 +1,18 @@
 //! From a query's text to the best chunks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use loom_storage::ChunkId;
 use tantivy::Term;
 use tantivy::postings::TermInfo;
 
 use super::analyze::analyze_query;
+use super::base::Base;
 use super::cursor::Cursor;
 use super::error::Failure;
-use super::evaluate::{Posted, Window, dense, sparse};
+use super::evaluate::{Posted, Window, best_of};
 use super::lexical::LexicalIndex;
 use super::score::{Best, LexicalHit, Similarity};
 use super::segment::Segment;
@@ -17,11 +20,6 @@ use crate::{Error, Selection};
 
 /// How many different terms of a query count, from its beginning; each is looked up in every segment.
 pub const QUERY_TERMS_MAX: usize = 1024;
-/// A selection of so many chunks is always gone through chunk by chunk.
-const SMALL_SELECTION: usize = 256;
-/// A seek to a chunk takes about as long as reading so many postings.
-const SEEK_COST: u64 = 8;
-
 /// How common the words of a query are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordStatistics {
@@ -44,41 +42,78 @@ impl WordStatistics {
     }
 }
 
-/// A term of a query.
-struct QueryTerm {
+/// The words of a query, looked up once in one index, however often they are then asked for.
+#[derive(Clone)]
+pub struct Lookup {
+    /// The files they were looked up in.
+    base: Arc<Base>,
+    words: Vec<Word>,
+}
+
+/// A word of a query and what the files have of it.
+#[derive(Clone)]
+struct Word {
     text: Box<[u8]>,
+    /// How much it counts, as [`analyze_query`] has it.
+    share: f32,
     /// Where each segment has it.
     found: Vec<Option<TermInfo>>,
-    weight: f32,
+    /// How many live chunks on disk hold it.
     holders: u64,
 }
 
+/// A word of a query that some live chunk holds.
+struct QueryTerm<'l> {
+    text: &'l [u8],
+    found: &'l [Option<TermInfo>],
+    weight: f32,
+}
+
 impl LexicalIndex {
-    /// How common the words of a query are among the live chunks.
-    pub fn word_statistics(&self, query: &str) -> Result<WordStatistics, Error> {
-        let mut statistics =
-            WordStatistics { chunks: self.live_chunks(), words: self.live_words(), holders: HashMap::new() };
-        for (text, _) in query_terms(query) {
-            let (holders, _) = self.holders(&text)?;
-            statistics.holders.insert(text, holders);
+    /// Looks up the words of `query`. What is found is to be asked for in this index alone, and soon.
+    pub fn look_up(&self, query: &str) -> Result<Lookup, Error> {
+        Ok(self.look_up_words(query_terms(query))?)
+    }
+
+    fn look_up_words(&self, texts: Vec<(Box<[u8]>, f32)>) -> Result<Lookup, Failure> {
+        let mut words = Vec::with_capacity(texts.len());
+        for (text, share) in texts {
+            let term = Term::from_field_text(self.fields.text, std::str::from_utf8(&text).expect("terms are UTF-8"));
+            let found = self.base.term(&term)?;
+            words.push(Word { text, share, holders: self.base.holders(&found)?, found });
         }
-        Ok(statistics)
+        Ok(Lookup { base: Arc::clone(&self.base), words })
     }
 
-    /// As [`search_among`](Self::search_among), by the statistics of this index.
+    /// `lookup`, or another one of its words when the index has other files by now.
+    fn current<'l>(&self, lookup: &'l Lookup) -> Result<Cow<'l, Lookup>, Failure> {
+        if Arc::ptr_eq(&lookup.base, &self.base) {
+            return Ok(Cow::Borrowed(lookup));
+        }
+        self.look_up_words(lookup.words.iter().map(|word| (word.text.clone(), word.share)).collect()).map(Cow::Owned)
+    }
+
+    /// How common the words of a query are among the live chunks.
+    pub fn word_statistics(&self, lookup: &Lookup) -> Result<WordStatistics, Error> {
+        let words = &self.current(lookup)?.words;
+        let holders = words.iter().map(|word| (word.text.clone(), self.holders(word))).collect();
+        Ok(WordStatistics { chunks: self.live_chunks(), words: self.live_words(), holders })
+    }
+
+    /// As [`search_words`](Self::search_words), with the words of `query` and the statistics of this index.
     pub fn search(&self, query: &str, k: usize, selection: Option<&Selection>) -> Result<Vec<LexicalHit>, Error> {
-        self.search_among(query, None, k, selection)
+        self.search_words(&self.look_up(query)?, None, k, selection)
     }
 
-    /// The best `k` chunks for `query`, best first, equals by chunk id.
+    /// The best `k` chunks for the words of a query, best first, equals by chunk id.
     ///
-    /// The query is text: its terms are those that [`analyze_query`](super::analyze_query) finds, any of them suffices, and one
-    /// without terms finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
+    /// A query is text: its words are those that [`analyze_query`](super::analyze_query) finds, any of them suffices, and one
+    /// without words finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
     /// versions never are. Scores depend on the live chunks of this index, or on `statistics` of several, and on nothing
     /// else, the selection included.
-    pub fn search_among(
+    pub fn search_words(
         &self,
-        query: &str,
+        lookup: &Lookup,
         statistics: Option<&WordStatistics>,
         k: usize,
         selection: Option<&Selection>,
@@ -89,7 +124,8 @@ impl LexicalIndex {
         let (chunks, words) =
             statistics.map_or_else(|| (self.live_chunks(), self.live_words()), |all| (all.chunks, all.words));
         let similarity = Similarity::new(chunks, words);
-        let terms = self.weigh(query_terms(query), statistics, &similarity)?;
+        let lookup = self.current(lookup)?;
+        let terms = self.weigh(&lookup.words, statistics, &similarity);
         if terms.is_empty() {
             return Ok(Vec::new());
         }
@@ -99,52 +135,53 @@ impl LexicalIndex {
         Ok(best.into_hits())
     }
 
-    /// The terms that some live chunk holds, and what they are worth.
-    fn weigh(
+    /// The words that some live chunk holds, and what they are worth.
+    fn weigh<'l>(
         &self,
-        texts: Vec<(Box<[u8]>, f32)>,
+        words: &'l [Word],
         statistics: Option<&WordStatistics>,
         similarity: &Similarity,
-    ) -> Result<Vec<QueryTerm>, Failure> {
-        let mut terms = Vec::with_capacity(texts.len());
-        for (text, share) in texts {
-            let (holders, found) = self.holders(&text)?;
+    ) -> Vec<QueryTerm<'l>> {
+        let mut terms = Vec::with_capacity(words.len());
+        for word in words {
+            let holders = self.holders(word);
             if holders > 0 {
                 // A word written since the statistics were taken is in none of them.
-                let everywhere = statistics.and_then(|all| all.holders.get(&text)).copied().unwrap_or(0).max(holders);
-                terms.push(QueryTerm { weight: share * similarity.weight(everywhere), text, found, holders });
+                let everywhere =
+                    statistics.and_then(|all| all.holders.get(&word.text)).copied().unwrap_or(0).max(holders);
+                terms.push(QueryTerm {
+                    text: &word.text,
+                    found: &word.found,
+                    weight: word.share * similarity.weight(everywhere),
+                });
             }
         }
-        Ok(terms)
+        terms
     }
 
-    /// How many live chunks hold a term, and where each segment has it.
-    fn holders(&self, text: &[u8]) -> Result<(u64, Vec<Option<TermInfo>>), Failure> {
-        let term = Term::from_field_text(self.fields.text, std::str::from_utf8(text).expect("terms are UTF-8"));
-        let found = self.base.term(&term)?;
-        let holders = self.balance(self.base.holders(&found)?, |part| part.holders(text), |part| part.holders(text));
-        Ok((holders, found))
+    /// How many live chunks hold a word.
+    fn holders(&self, word: &Word) -> u64 {
+        self.balance(word.holders, |part| part.holders(&word.text), |part| part.holders(&word.text))
     }
 
     fn search_memory(
         &self,
-        terms: &[QueryTerm],
+        terms: &[QueryTerm<'_>],
         similarity: &Similarity,
         selection: Option<&Selection>,
         best: &mut Best,
     ) {
-        let weights: Vec<(&[u8], f32)> = terms.iter().map(|term| (&*term.text, term.weight)).collect();
-        let is_selected = |chunk| selection.is_none_or(|selection| selection.contains(chunk));
-        self.active.search(&weights, similarity, is_selected, best);
+        let weights: Vec<(&[u8], f32)> = terms.iter().map(|term| (term.text, term.weight)).collect();
+        self.active.search(&weights, similarity, selection, |_| true, best);
         if let Some(frozen) = &self.frozen {
-            let accept = |chunk| !self.removed.contains_chunk(chunk) && is_selected(chunk);
-            frozen.memtable.search(&weights, similarity, accept, best);
+            let accept = |chunk| !self.removed.contains_chunk(chunk);
+            frozen.memtable.search(&weights, similarity, selection, accept, best);
         }
     }
 
     fn search_segments(
         &self,
-        terms: &[QueryTerm],
+        terms: &[QueryTerm<'_>],
         similarity: &Similarity,
         selection: Option<&Selection>,
         best: &mut Best,
@@ -152,20 +189,18 @@ impl LexicalIndex {
         let is_kept = |chunk: ChunkId| self.keeps(chunk);
         let mut window = None;
         for (at, segment) in self.base.segments.iter().enumerate() {
-            let mut posted = open_terms(segment, at, terms)?;
+            let posted = open_terms(segment, at, terms)?;
             if posted.is_empty() {
                 continue;
             }
+            let window = window.get_or_insert_with(Window::new);
             match selection {
-                Some(selection) if is_small(selection, terms) => {
-                    sparse(segment, &mut posted, &segment.selected(selection), similarity, is_kept, best);
-                }
                 Some(selection) => {
                     let mut selected = selection.cursor();
                     let accept = |chunk| is_kept(chunk) && selected.contains(chunk);
-                    dense(segment, posted, similarity, window.get_or_insert_with(Window::new), accept, best);
+                    best_of(segment, posted, &segment.spans(selection), similarity, window, accept, best);
                 }
-                None => dense(segment, posted, similarity, window.get_or_insert_with(Window::new), is_kept, best),
+                None => best_of(segment, posted, &[segment.all()], similarity, window, is_kept, best),
             }
         }
         Ok(())
@@ -180,15 +215,8 @@ impl LexicalIndex {
     }
 }
 
-/// Whether seeking each selected chunk costs less than reading the postings.
-fn is_small(selection: &Selection, terms: &[QueryTerm]) -> bool {
-    let postings: u64 = terms.iter().map(|term| term.holders).sum();
-    let seeks = selection.len() as u64 * terms.len() as u64;
-    selection.len() <= SMALL_SELECTION || seeks.saturating_mul(SEEK_COST) <= postings
-}
-
 /// The postings of the terms that `segment`, the `at`-th, has.
-fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm]) -> Result<Vec<Posted>, Failure> {
+fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm<'_>]) -> Result<Vec<Posted>, Failure> {
     let mut posted = Vec::new();
     for term in terms {
         if let Some(found) = &term.found[at] {

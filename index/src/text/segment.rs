@@ -1,5 +1,6 @@
 //! One immutable tantivy segment, opened for searching.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use loom_storage::{ChunkId, VersionId};
@@ -159,9 +160,17 @@ impl Segment {
             .map(|doc| (self.chunk(doc), self.words.get_val(doc)))
     }
 
-    /// The live documents of the chunks in `selection`, ascending.
-    pub(super) fn selected(&self, selection: &Selection) -> Vec<DocId> {
-        let mut docs = Vec::new();
+    /// All documents.
+    pub(super) fn all(&self) -> Range<DocId> {
+        // tantivy numbers documents with 32 bits.
+        0..u32::try_from(self.norms.len()).unwrap_or(DocId::MAX)
+    }
+
+    /// Spans that hold every document of the chunks in `selection`, ascending and disjoint; also others near them.
+    pub(super) fn spans(&self, selection: &Selection) -> Vec<Range<DocId>> {
+        /// To read over so many documents takes no longer than to skip them.
+        const GAP: DocId = 32;
+        let mut spans = Vec::new();
         let mut at = 0;
         for range in selection.ranges() {
             let (first, end) = (range.first.0, range.end());
@@ -170,13 +179,21 @@ impl Segment {
                 let skip = first.saturating_sub(run.first_chunk);
                 let count = end.min(run.end()) - run.first_chunk;
                 // Both are at most `run.count`.
-                docs.extend((skip..count).filter_map(|n| Some(run.first_doc + u32::try_from(n).ok()?)));
+                let [skip, count] = [skip, count].map(|docs| u32::try_from(docs).unwrap_or(run.count));
+                spans.push(run.first_doc + skip..run.first_doc + count);
             }
         }
-        if !docs.is_sorted() {
-            docs.sort_unstable();
+        if !spans.is_sorted_by_key(|span: &Range<DocId>| span.start) {
+            spans.sort_unstable_by_key(|span| span.start);
         }
-        docs
+        spans.dedup_by(|next, span| {
+            let near = next.start <= span.end.saturating_add(GAP);
+            if near {
+                span.end = span.end.max(next.end);
+            }
+            near
+        });
+        spans
     }
 
     pub(super) fn term(&self, term: &Term) -> Result<Option<TermInfo>, Failure> {

@@ -53,7 +53,7 @@ fn decode_part(bytes: &[u8], dim: usize) -> Option<Block> {
     let (ids, values) = bytes.split_at(bytes.len() / row_bytes * size_of::<u64>());
     let ids = ids.as_chunks().0.iter().map(|&id| u64::from_le_bytes(id)).collect();
     let values = values.as_chunks().0.iter().map(|&value| i16::from_le_bytes(value)).collect();
-    Some(Block { ids, values })
+    Some(Block { ids, values, signs: Vec::new() })
 }
 
 fn read_rows(folder: &Folder, manifest: &Manifest) -> Result<Rows, Error> {

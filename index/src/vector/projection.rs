@@ -8,6 +8,7 @@ use loom_storage::{ChunkId, Seq};
 use super::file::Folder;
 use super::flush::Saved;
 use super::graph::Hnsw;
+use super::likely::Trust;
 use super::table::{Refused, Table};
 use crate::{ChunkRange, Error};
 
@@ -60,6 +61,7 @@ pub struct VectorIndex {
     pub(super) flushing: Arc<()>,
     /// Shared with the graph job that is under way, if one is.
     pub(super) building: Arc<()>,
+    pub(super) trust: Trust,
 }
 
 impl VectorIndex {
@@ -81,6 +83,7 @@ impl VectorIndex {
             numbering: 0,
             flushing: Arc::default(),
             building: Arc::default(),
+            trust: Trust::default(),
         };
         Ok((index, watermark))
     }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use loom_storage::ChunkId;
 
+use super::signs::{push_signs, signs_len};
+
 /// The size that the values of a full block stay under, in bytes.
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 
@@ -14,6 +16,8 @@ pub(super) struct Block {
     pub ids: Vec<u64>,
     /// The vector of each row as [`super::fixed::unit`] makes it, one after the other.
     pub values: Vec<i16>,
+    /// The signs of each row's values, as [`super::signs`] packs them, one row after the other.
+    pub signs: Vec<u64>,
 }
 
 /// All rows. A clone is a snapshot that shares the blocks; only the last, if it is not full, is copied when it grows.
@@ -58,18 +62,23 @@ impl Rows {
         let block = Arc::make_mut(self.blocks.last_mut().expect("a block was pushed for the first row"));
         block.ids.push(chunk.0);
         block.values.extend_from_slice(unit);
+        push_signs(unit, &mut block.signs);
         self.len = len;
         true
     }
 
-    /// Appends the rows of `part`, which does not cross the end of a block. `false` when it does, or when its parts
+    /// Appends the rows of `part`, whose signs are not looked at, and which does not cross the end of a block. `false` when it does, or when its parts
     /// disagree in length.
-    pub fn push_part(&mut self, part: Block) -> bool {
+    pub fn push_part(&mut self, mut part: Block) -> bool {
         let at = self.len & (self.block_rows() - 1);
         let Ok(count) = u32::try_from(part.ids.len()) else { return false };
         let Some(len) = self.len.checked_add(count) else { return false };
         if count > self.block_rows() - at || part.values.len() != part.ids.len() * self.dim {
             return false;
+        }
+        part.signs = Vec::with_capacity(part.ids.len() * signs_len(self.dim));
+        for unit in part.values.chunks_exact(self.dim) {
+            push_signs(unit, &mut part.signs);
         }
         if at == 0 && count > 0 {
             self.blocks.push(Arc::new(part));
@@ -77,6 +86,7 @@ impl Rows {
             let block = Arc::make_mut(last);
             block.ids.extend_from_slice(&part.ids);
             block.values.extend_from_slice(&part.values);
+            block.signs.extend_from_slice(&part.signs);
         }
         self.len = len;
         true
@@ -93,6 +103,11 @@ impl Rows {
         let block = self.blocks.get((row >> self.block_bits) as usize)?;
         let start = (row & (self.block_rows() - 1)) as usize * self.dim;
         block.values.get(start..start + self.dim)
+    }
+
+    /// The signs of every row, in order, in pieces of whole rows.
+    pub fn signs(&self) -> impl Iterator<Item = &[u64]> {
+        self.blocks.iter().map(|block| block.signs.as_slice())
     }
 
     /// The chunk of every row, in order.

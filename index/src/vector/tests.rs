@@ -2,6 +2,7 @@
 
 mod damage;
 mod graph;
+mod likely;
 mod links;
 mod model;
 

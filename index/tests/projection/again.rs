@@ -189,7 +189,8 @@ fn answers(projection: &Projection, place: &Place) -> Vec<String> {
         for text in ["alpha", "beta gamma", "delta alpha gamma"] {
             for depth in [2, 99] {
                 let (names, statistics) = (&["alpha", "gamma"][..], None);
-                let query = LegQuery { text: Some(text), statistics, vector: Some(&query), names, filter, depth };
+                let (words, vector, near) = (view.look_up(text).unwrap(), Some(&query[..]), None);
+                let query = LegQuery { words: Some(&words), statistics, vector, near, names, filter, depth };
                 let hits = view.search(&query).unwrap();
                 assert!(hits.selected <= served);
                 lines.push(format!("{text} {depth}: {:?}", hits.candidates));

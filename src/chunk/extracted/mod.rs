@@ -16,6 +16,7 @@ use super::plain::one_line;
 use super::settings::ChunkSettings;
 
 pub use mark::Mark;
+use write::{Written, write};
 
 /// The format whose text is cut as a text that was added: its headings are found by the same rules.
 const MARKDOWN: &str = "markdown";
@@ -54,24 +55,17 @@ struct LaidRows<'a> {
 /// A blank artifact has no pieces; it is for the caller to refuse.
 pub fn cut_artifact(artifact: Artifact, settings: ChunkSettings) -> Extracted {
     let Artifact { text, blocks, tables, format, .. } = artifact;
-    match text {
-        Some(text) => {
-            let laid = place(&text, &blocks);
-            let cut = if format == MARKDOWN {
-                cut(&text, settings)
-            } else {
-                cut_outlined(&text, &outline(&text, &laid), settings)
-            };
-            let marks = mark::marks(&text, &cut, &laid);
-            Extracted { text, cut, marks }
-        }
-        None => {
-            let written = write::write(&blocks, &tables);
-            let cut = cut_outlined(&written.text, &outline(&written.text, &written.blocks), settings);
-            let marks = mark::marks(&written.text, &cut, &written.blocks);
-            Extracted { cut, marks, text: written.text }
-        }
-    }
+    let is_markdown = text.is_some() && format == MARKDOWN;
+    let (text, laid) = if let Some(text) = text {
+        let laid = place(&text, &blocks);
+        (text, laid)
+    } else {
+        let Written { text, blocks } = write(&blocks, &tables);
+        (text, blocks)
+    };
+    let cut = if is_markdown { cut(&text, settings) } else { cut_outlined(&text, &outline(&text, &laid), settings) };
+    let marks = mark::marks(&text, &cut, &laid);
+    Extracted { text, cut, marks }
 }
 
 /// Where blocks that are spans stand. Spans ascend, so that the text is counted once.

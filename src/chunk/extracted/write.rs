@@ -27,13 +27,10 @@ pub(super) fn write<'a>(blocks: &'a [Block], tables: &'a [Table]) -> Written<'a>
             text.push_str(if is_list { "\n" } else { "\n\n" });
         }
         let start = text.len();
-        let rows = match table {
-            Some(table) => Some(write_table(&mut text, block, table)),
-            None => {
-                write_block(&mut text, block);
-                None
-            }
-        };
+        let rows = table.map(|table| write_table(&mut text, block, table));
+        if rows.is_none() {
+            write_block(&mut text, block);
+        }
         laid.push(Laid { start, end: text.len(), block, rows });
     }
     if !text.is_empty() {
@@ -76,7 +73,7 @@ fn write_block(text: &mut String, block: &Block) {
 
 fn write_fenced(text: &mut String, block: &Block) {
     let runs = block.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(runs.min(FENCE_MAX).max(2) + 1);
+    let fence = "`".repeat(runs.clamp(2, FENCE_MAX) + 1);
     text.push_str(&fence);
     text.extend(block.language.chars().filter(|c| c.is_alphanumeric() || matches!(c, '+' | '-' | '#' | '_')));
     text.push('\n');

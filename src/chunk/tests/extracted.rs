@@ -6,10 +6,7 @@ use super::settings;
 use crate::chunk::{Extracted, cut_artifact};
 
 fn block(kind: BlockKind, text: &str) -> Block {
-    let level = match kind {
-        BlockKind::Heading | BlockKind::ListItem => 1,
-        _ => 0,
-    };
+    let level = u8::from(matches!(kind, BlockKind::Heading | BlockKind::ListItem));
     Block { kind, text: text.into(), level, ..Block::default() }
 }
 

@@ -44,7 +44,7 @@ impl Input {
 }
 
 /// The files that the arguments name, each source URI once. What a folder or a pattern holds of no known format is left out.
-pub fn find(args: &Args, own_folder: Option<PathBuf>) -> Result<Vec<Input>, Failure> {
+pub fn find(args: &Args, own_folder: Option<&Path>) -> Result<Vec<Input>, Failure> {
     if args.source_uri.is_some() && args.sources.len() > 1 {
         return Err(Failure::Usage("--source-uri names one document: give one file".into()));
     }
@@ -59,7 +59,7 @@ pub fn find(args: &Args, own_folder: Option<PathBuf>) -> Result<Vec<Input>, Fail
             return Err(Failure::Usage(format!("no file matches {source}")));
         }
         let roots = walk::roots(&paths, args.source_uri.as_deref(), args.prefix.as_deref())?;
-        for found in Walk::new(roots, own_folder.clone()) {
+        for found in Walk::new(roots, own_folder.map(Path::to_owned)) {
             inputs.extend(input(found, args)?);
             if inputs.len() > FILES_MAX {
                 return Err(Failure::Usage(format!("more than {FILES_MAX} files: ingest them folder by folder")));

@@ -39,7 +39,7 @@ pub struct Args {
     /// The format, where the name does not tell it; needed for standard input
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// The encoding of texts, such as shift_jis, where the file does not tell it
+    /// The encoding of texts, such as `shift_jis`, where the file does not tell it
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
     /// The dialect of SQL, such as postgres
@@ -65,7 +65,7 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Failure> {
-    let inputs = inputs::find(args, global.folder().ok())?;
+    let inputs = inputs::find(args, global.folder().ok().as_deref())?;
     if args.dry_run {
         return show_plan(&inputs, screen);
     }

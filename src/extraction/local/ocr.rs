@@ -82,7 +82,7 @@ impl Ocr {
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let child = Mutex::new(child);
-        let watch = Watch { overtime: Instant::now() + PAGE_WAIT, ..watch };
+        let watch = Watch { overtime: watch.overtime.min(Instant::now() + PAGE_WAIT), ..watch };
         let (read, cut) = watch.over(&child, || {
             thread::scope(|scope| {
                 let mut written = Vec::new();

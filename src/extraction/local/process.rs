@@ -20,10 +20,10 @@ use crate::extraction::{stopped, unreadable};
 const PIECE_BYTES: usize = 64 << 10;
 /// How much of what the process writes to its standard error is kept.
 const ERRORS_BYTES_MAX: usize = 8 << 10;
-/// How long a process that closed its output may take to end.
-const END_WAIT: Duration = Duration::from_secs(1);
-/// How long the last of its standard error is waited for.
-const ERRORS_WAIT: Duration = Duration::from_millis(200);
+/// How long a process that closed its output may take to end, on a busy machine.
+const END_WAIT: Duration = Duration::from_secs(10);
+/// How long the last of its standard error is waited for: it ends with the process, unless another one holds it.
+const ERRORS_WAIT: Duration = Duration::from_secs(5);
 /// What the standard library writes when memory ran out.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
@@ -161,7 +161,7 @@ impl Process {
             }
             (Err(Broken::Pipe(error)), None) => error,
         };
-        Err(self.died(&broken))
+        Err(self.died(&broken, watch))
     }
 
     /// What the process can still do.
@@ -171,12 +171,12 @@ impl Process {
             frames::write(input, Kind::Probe, &[])?;
             frames::expect(output, Kind::Probe)
         });
-        said.map_err(|error| self.died(&error))
+        said.map_err(|error| self.died(&error, watch))
     }
 
     /// What became of a process that ended by itself.
-    fn died(&mut self, error: &io::Error) -> Failure {
-        let status = self.ended();
+    fn died(&mut self, error: &io::Error, watch: Watch<'_>) -> Failure {
+        let status = self.ended(watch);
         let errors = self.errors.recv_timeout(ERRORS_WAIT).unwrap_or_default();
         let out_of_memory = String::from_utf8_lossy(&errors).contains(OUT_OF_MEMORY);
         tracing::debug!(?status, %error, out_of_memory, errors = errors.len(), "an extractor's process ended");
@@ -200,9 +200,9 @@ impl Process {
     }
 
     /// Waits a moment for the end of a process that closed its pipes, and ends it otherwise.
-    fn ended(&mut self) -> Option<ExitStatus> {
+    fn ended(&mut self, watch: Watch<'_>) -> Option<ExitStatus> {
         let until = Instant::now() + END_WAIT;
-        while Instant::now() < until {
+        while Instant::now() < until && !watch.is_over() {
             match self.child.lock().try_wait() {
                 Ok(None) => thread::park_timeout(Duration::from_millis(1)),
                 Ok(status) => return status,

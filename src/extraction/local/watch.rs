@@ -46,6 +46,11 @@ impl Watch<'_> {
         }
     }
 
+    /// Whether it is time to end the process.
+    pub fn is_over(&self) -> bool {
+        self.cut().is_some()
+    }
+
     /// Does `work`, which waits for the process, and ends the process with its group when it is time. Its pipes then
     /// close, which ends the wait.
     pub fn over<T>(&self, child: &Mutex<Child>, work: impl FnOnce() -> T) -> (T, Option<Cut>) {

@@ -197,6 +197,6 @@ mod tests {
     fn codes_are_listed_once_in_the_order_of_their_statuses() {
         let listed: Vec<u16> = Code::ALL.iter().map(|code| code.status()).collect();
         assert!(listed.is_sorted());
-        assert_eq!(statuses(), [400, 401, 403, 404, 409, 410, 413, 422, 500, 502, 503]);
+        assert_eq!(statuses(), [400, 401, 403, 404, 409, 410, 413, 415, 422, 500, 502, 503]);
     }
 }

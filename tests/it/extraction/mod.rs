@@ -6,6 +6,7 @@ mod process;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod schema;
+mod served;
 mod service;
 
 use std::path::PathBuf;

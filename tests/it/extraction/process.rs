@@ -1,5 +1,6 @@
 //! The extractor that comes with Loom, for real.
 
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use loom::extraction::{ExtractionSettings, Extractors, FailureCode};
@@ -73,4 +74,19 @@ fn the_operation_lists_every_format_and_the_limits_of_an_upload() {
     assert_eq!(csv["extensions"], json!(["csv"]));
     // An engine of a library has no program to read with.
     assert_eq!(csv["available"], false);
+}
+
+#[test]
+fn doctor_says_how_to_get_what_reads_pictures() {
+    let folder = harness::Folder::new();
+    drop(folder.open());
+    let doctor = Command::new(env!("CARGO_BIN_EXE_loom"))
+        .arg("doctor")
+        .arg("--data")
+        .arg(folder.path())
+        .env("PATH", "")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(doctor.status.success() && said.contains("apt install poppler-utils tesseract-ocr"), "{said}");
 }

@@ -162,6 +162,14 @@ fn bullets_come_from_the_paragraph_the_layout_or_the_master() {
     );
 }
 
+const CHART: &str = "<c:chartSpace><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Rain</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea>\
+    <c:barChart><c:ser><c:tx><c:strRef><c:strCache><c:pt idx='0'><c:v>Berlin</c:v></c:pt></c:strCache></c:strRef></c:tx>\
+    <c:cat><c:strRef><c:strCache><c:pt idx='0'><c:v>May</c:v></c:pt><c:pt idx='1'><c:v>June</c:v></c:pt></c:strCache>\
+    </c:strRef></c:cat><c:val><c:numRef><c:numCache><c:ptCount val='4000000000'/><c:pt idx='0'><c:v>54</c:v></c:pt>\
+    <c:pt idx='1'><c:v>60.5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser></c:barChart>\
+    <c:valAx><c:title><c:tx><c:rich><a:p><a:r><a:t>mm</a:t></a:r></a:p></c:rich></c:tx></c:title></c:valAx></c:plotArea>\
+    </c:chart></c:chartSpace>";
+
 #[test]
 fn tables_charts_diagrams_notes_and_pictures() {
     let frame = |content: &str| {
@@ -193,16 +201,7 @@ fn tables_charts_diagrams_notes_and_pictures() {
     let parts = [
         ("ppt/slides/_rels/slide0.xml.rels", rels.as_str()),
         ("ppt/slides/_rels/slide1.xml.rels", rels.as_str()),
-        (
-            "ppt/charts/c.xml",
-            "<c:chartSpace><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Rain</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea>\
-             <c:barChart><c:ser><c:tx><c:strRef><c:strCache><c:pt idx='0'><c:v>Berlin</c:v></c:pt></c:strCache></c:strRef></c:tx>\
-             <c:cat><c:strRef><c:strCache><c:pt idx='0'><c:v>May</c:v></c:pt><c:pt idx='1'><c:v>June</c:v></c:pt></c:strCache>\
-             </c:strRef></c:cat><c:val><c:numRef><c:numCache><c:ptCount val='4000000000'/><c:pt idx='0'><c:v>54</c:v></c:pt>\
-             <c:pt idx='1'><c:v>60.5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser></c:barChart>\
-             <c:valAx><c:title><c:tx><c:rich><a:p><a:r><a:t>mm</a:t></a:r></a:p></c:rich></c:tx></c:title></c:valAx></c:plotArea>\
-             </c:chart></c:chartSpace>",
-        ),
+        ("ppt/charts/c.xml", CHART),
         (
             "ppt/diagrams/d.xml",
             "<dgm:dataModel><dgm:ptLst><dgm:pt type='doc'><dgm:t><a:p/></dgm:t></dgm:pt><dgm:pt><dgm:t><a:p><a:r><a:t>Plan</a:t></a:r></a:p>\

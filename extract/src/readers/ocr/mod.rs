@@ -2,6 +2,12 @@
 //!
 //! A reader runs where it can start no program. Whoever confines it (or a test) gives it an [`Ocr`].
 
+mod launch;
+mod programs;
+
+pub use launch::PathLauncher;
+pub use programs::{Languages, Launcher, Program, ProgramOcr, Run};
+
 use crate::contract::BoundingBox;
 
 /// Reads words off pictures.
