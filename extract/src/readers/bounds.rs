@@ -25,7 +25,7 @@ impl Bounds {
     /// The default bounds, with `time` from now on.
     pub fn within(time: Duration) -> Self {
         Self {
-            inflated_bytes: 512 * 1024 * 1024,
+            inflated_bytes: 256 * 1024 * 1024,
             archive_entries: 20_000,
             cells: 5_000_000,
             text_bytes: 128 * 1024 * 1024,

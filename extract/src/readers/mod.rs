@@ -12,7 +12,9 @@ mod bounds;
 mod cells;
 mod decode;
 mod delimited;
+mod docx;
 mod eml;
+mod epub;
 mod html;
 mod image;
 mod ipynb;
@@ -24,8 +26,11 @@ mod likely;
 mod magic;
 mod markdown;
 mod ocr;
+mod odt;
+mod office;
 mod parquet;
 mod pdf;
+mod pptx;
 mod spans;
 mod sql;
 #[cfg(test)]
@@ -33,6 +38,7 @@ mod testing;
 mod text;
 mod toml;
 mod vtt;
+mod xlsx;
 mod yaml;
 
 pub use bounds::Bounds;
@@ -64,20 +70,25 @@ struct Reader {
 /// Every reader, by the format's name.
 const READERS: &[Reader] = &[
     Reader { format: "csv", options: &["encoding"], wants_ocr: false, read: delimited::read_csv },
+    Reader { format: "docx", options: &[], wants_ocr: true, read: docx::read },
     Reader { format: "eml", options: &[], wants_ocr: false, read: eml::read },
+    Reader { format: "epub", options: &[], wants_ocr: false, read: epub::read },
     Reader { format: "html", options: &["encoding"], wants_ocr: false, read: html::read },
     Reader { format: "image", options: &[], wants_ocr: true, read: image::read },
     Reader { format: "ipynb", options: &["encoding"], wants_ocr: false, read: ipynb::read },
     Reader { format: "json", options: &["encoding"], wants_ocr: false, read: json::read },
     Reader { format: "jsonl", options: &["encoding"], wants_ocr: false, read: jsonl::read },
     Reader { format: "markdown", options: &["encoding"], wants_ocr: false, read: markdown::read },
+    Reader { format: "odt", options: &[], wants_ocr: false, read: odt::read },
     Reader { format: "parquet", options: &[], wants_ocr: false, read: parquet::read },
     Reader { format: "pdf", options: &[], wants_ocr: true, read: pdf::read },
+    Reader { format: "pptx", options: &[], wants_ocr: true, read: pptx::read },
     Reader { format: "sql", options: &["encoding", "sql_dialect"], wants_ocr: false, read: sql::read },
     Reader { format: "text", options: &["encoding"], wants_ocr: false, read: text::read },
     Reader { format: "toml", options: &["encoding"], wants_ocr: false, read: toml::read },
     Reader { format: "tsv", options: &["encoding"], wants_ocr: false, read: delimited::read_tsv },
     Reader { format: "vtt", options: &["encoding"], wants_ocr: false, read: vtt::read },
+    Reader { format: "xlsx", options: &[], wants_ocr: false, read: xlsx::read },
     Reader { format: "yaml", options: &["encoding"], wants_ocr: false, read: yaml::read },
 ];
 

@@ -56,6 +56,12 @@ pub fn listed(artifact: &Artifact) -> String {
     lines.join("\n") + "\n"
 }
 
+/// As [`listed`], and below it a line for each warning.
+pub fn told(artifact: &Artifact) -> String {
+    let warnings: Vec<String> = artifact.warnings.iter().map(|warning| format!("! {warning}\n")).collect();
+    listed(artifact) + &warnings.concat()
+}
+
 /// Reads every cut of the bytes, and the bytes with each one changed: nothing may panic.
 pub fn survives(format: &str, bytes: &[u8]) {
     assert!(read_as(format, bytes).is_ok(), "the bytes themselves are sound");
