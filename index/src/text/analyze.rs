@@ -15,7 +15,7 @@ use super::word::{self, Leaf};
 
 /// The version of the terms that [`analyze`] yields. Index and query must agree on it, so it is stored with the
 /// projection; raise it with every change that yields other terms or lengths.
-pub const ANALYZER_VERSION: u32 = 2;
+pub const ANALYZER_VERSION: u32 = 3;
 
 /// The longest term in bytes. A longer word is cut into pieces of this size; a longer compound is only known by its
 /// parts.
