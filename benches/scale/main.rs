@@ -6,7 +6,8 @@
 //! cargo bench --bench scale -- path/to/markdown 10000 100000 300000
 //! ```
 //!
-//! With `--ingest` it stops after the ingest, for a profiler, and with `--search` after what is searched one at a time.
+//! With `--ingest` it stops after the ingest, for a profiler, with `--namespaces` after the ingest and searches of many
+//! namespaces, and with `--search` after what is searched one at a time.
 //!
 //! The chunks are cut from the Markdown below the folder, which is repeated with changed words until there are
 //! enough. Nothing is written beside a temporary folder, which should lie on a real disk (`TMPDIR`), since a sync
@@ -62,8 +63,13 @@ fn at_size(root: &Path, size: usize) -> Outcome<()> {
     let lexical = baseline::Tantivy::build(&corpus, &folder.path().join("tantivy"), &mut report)?;
     let data = folder.path().join("data");
     let engine = engine::ingest(&corpus, &data, &mut report)?;
-    if std::env::args().any(|argument| argument == "--ingest") {
+    let asked_for = |only: &str| std::env::args().any(|argument| argument == only);
+    if asked_for("--ingest") {
         return report.disk(&corpus, &data);
+    }
+    if asked_for("--namespaces") {
+        extras::fan_out(&engine, &corpus, folder.path(), &mut report)?;
+        return Ok(engine.close()?);
     }
     let vectors = baseline::Usearch::build(&corpus, &mut report)?;
     engine::searches(&engine, &corpus, &lexical, &vectors, &mut report)?;
@@ -71,7 +77,7 @@ fn at_size(root: &Path, size: usize) -> Outcome<()> {
     engine::filtered(&engine, &corpus, &mut report)?;
     extras::extras(&engine, &corpus, &mut report)?;
     extras::fan_out(&engine, &corpus, folder.path(), &mut report)?;
-    if std::env::args().any(|argument| argument == "--search") {
+    if asked_for("--search") {
         return Ok(engine.close()?);
     }
     engine::parallel(&engine, &corpus, &mut report)?;
