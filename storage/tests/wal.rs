@@ -1,7 +1,9 @@
 //! The write-ahead log: what only it holds survives a crash, damage to it is noticed, and no other store's is applied.
 
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use loom_storage::contract::sample;
 use loom_storage::{Batch, Error, RedbOptions, RedbStore, Store};
@@ -63,6 +65,20 @@ fn what_only_the_log_holds_is_there_after_a_crash() {
     drop(store);
     fs::write(&wal, &log).expect("an older log is put back");
     assert_eq!(last_whole(&open(folder.path()).expect("it opens")), COMMITS + 1, "old records do not count");
+}
+
+#[test]
+fn a_store_that_a_panic_drops_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = open(folder.path()).expect("it is made");
+    let unwound = thread::spawn(move || {
+        for number in 1..=COMMITS {
+            store.commit(commit(number)).expect("it commits");
+        }
+        resume_unwind(Box::new("whatever the thread was at"));
+    });
+    unwound.join().expect_err("it unwinds");
+    assert_eq!(last_whole(&open(folder.path()).expect("it opens")), COMMITS);
 }
 
 #[test]

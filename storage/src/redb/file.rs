@@ -260,12 +260,15 @@ impl Drop for RedbFile {
     }
 }
 
-/// Closes a file; answers whether that went well.
+/// Closes a file; answers whether every commit is durable in it. While a panic unwinds, redb leaves out those that were not
+/// yet and calls it no error.
 fn close(database: Option<Database>) -> bool {
+    let unwinding = std::thread::panicking();
     let closed = guarded(|| database.map_or(Ok(()), |database| database.close().map_err(failed)));
     closed
         .inspect_err(|error| tracing::error!(%error, "a file was not closed cleanly; the next open repairs it"))
         .is_ok()
+        && !unwinding
 }
 
 fn for_writing(
