@@ -162,7 +162,7 @@ fn a_folder_is_added_and_then_only_what_changed() {
 #[test]
 fn what_is_not_read_is_named_with_its_reason() {
     let loom = sample();
-    loom.write("docs/spec.pdf", "%PDF-1.7");
+    loom.write("docs/scan.png", "\u{89}PNG");
     loom.write("docs/latin.txt", b"caf\xe9");
     loom.write("docs/zeros.txt", b"a\0b");
     loom.write("docs/main.rs", "fn main() {}");
@@ -170,18 +170,18 @@ fn what_is_not_read_is_named_with_its_reason() {
     let ran = loom.run(["add", "docs"]);
     assert_eq!(ran.status, 0, "files of a folder may be skipped: {ran:?}");
     for line in [
-        "docs/spec.pdf: PDF files are not read yet",
+        "docs/scan.png: pictures are read only where the command names them",
         "docs/latin.txt: not UTF-8",
         "docs/zeros.txt: binary, not text",
-        "docs/main.rs: .rs files are not read yet",
+        "docs/main.rs: .rs files are not read",
         "docs/~$plan.docx: left behind by",
     ] {
         assert!(ran.out.contains(&format!("  skipped: {line}")), "{line}: {}", ran.out);
     }
     assert!(ran.out.starts_with("added 2, skipped 5 "), "{}", ran.out);
 
-    let named = loom.run(["add", "docs/spec.pdf"]);
-    assert_eq!((named.status, named.err.as_str()), (1, "error: docs/spec.pdf: PDF files are not read yet\n"));
+    let named = loom.run(["add", "docs/main.rs"]);
+    assert_eq!((named.status, named.err.as_str()), (1, "error: docs/main.rs: .rs files are not read\n"));
     let absent = loom.run(["add", "docs/deploy.md", "absent.md"]);
     assert_eq!(absent.status, 1);
     assert!(absent.err.starts_with("error: absent.md: cannot be read: "), "{}", absent.err);
@@ -192,6 +192,25 @@ fn what_is_not_read_is_named_with_its_reason() {
     let over = small.args(["add", "docs/notes", "--force"]).output().unwrap().into();
     let Ran { status: 0, out, .. } = over else { panic!("{over:?}") };
     assert!(out.contains("door.txt: over the 20 bytes that LOOM_KNOWLEDGE_MAX_CONTENT_BYTES allows"), "{out}");
+}
+
+#[test]
+fn what_is_no_plain_text_is_extracted() {
+    let loom = sample();
+    loom.write("docs/prices.csv", "part,price\nM8 bolt,0.12\nM10 nut,0.20\n");
+    loom.write("docs/page.html", "<title>Pumps</title><h1>Priming</h1><p>Fill the housing first.</p>");
+    loom.write("docs/broken.pdf", "%PDF-1.7");
+    let ran = loom.run(["add", "docs"]);
+    assert_eq!(ran.status, 1, "a file that should have been stored is not: {ran:?}");
+    assert!(ran.out.starts_with("added 4, failed 1 "), "{}", ran.out);
+    assert!(ran.out.contains("  failed: docs/broken.pdf: corrupt: "), "{}", ran.out);
+    let hits = loom.json(["search", "what does an M10 nut cost"]);
+    assert_eq!(hits["results"][0]["source_uri"], loom.uri("docs/prices.csv"), "{hits}");
+
+    loom.write("docs/page.html", "<title>Pumps</title><h1>Priming</h1><p>Fill the housing with oil.</p>");
+    let again = loom.json(["add", "docs/prices.csv", "docs/page.html"]);
+    assert_eq!((&again["replaced"], &again["unchanged"]), (&1.into(), &1.into()));
+    assert_eq!(loom.json(["get", "docs/page.html"])["revision"], 2);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use loom_extract::formats;
+
 /// What a file's name says it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -9,6 +11,10 @@ pub enum Format {
     Markdown,
     /// Text of another kind.
     Text,
+    /// Something whose text an extractor finds.
+    Extracted,
+    /// A picture that an extractor can look for text in.
+    Picture,
     /// Something that is not read; what to call files of the kind.
     Other(&'static str),
     /// A name that says nothing known.
@@ -21,25 +27,13 @@ pub enum Format {
 const EXTENSIONS: &[(&[&str], Format)] = &[
     (&["md", "markdown", "mdown", "mkd", "mdx"], Format::Markdown),
     (&["txt", "text", "rst", "adoc", "asciidoc", "org"], Format::Text),
-    (&["pdf"], Format::Other("PDF")),
-    (&["doc", "docx", "docm", "odt", "rtf", "pages"], Format::Other("word processor")),
-    (&["xls", "xlsx", "xlsm", "xlsb", "ods", "numbers"], Format::Other("spreadsheet")),
-    (&["ppt", "pptx", "pptm", "odp", "key"], Format::Other("presentation")),
-    (&["csv", "tsv"], Format::Other("CSV")),
-    (&["parquet"], Format::Other("Parquet")),
-    (&["htm", "html", "xhtml"], Format::Other("HTML")),
-    (&["json", "jsonl", "ndjson", "ipynb"], Format::Other("JSON")),
-    (&["yaml", "yml"], Format::Other("YAML")),
-    (&["toml"], Format::Other("TOML")),
+    (&["doc", "rtf", "pages"], Format::Other("word processor")),
+    (&["xls", "xlsb", "ods", "numbers"], Format::Other("spreadsheet")),
+    (&["ppt", "odp", "key"], Format::Other("presentation")),
     (&["xml"], Format::Other("XML")),
-    (&["sql"], Format::Other("SQL")),
-    (&["vtt", "srt"], Format::Other("subtitle")),
-    (&["epub", "mobi"], Format::Other("e-book")),
-    (&["eml", "mbox", "msg"], Format::Other("mail")),
-    (
-        &["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg", "ico", "heic", "avif"],
-        Format::Other("image"),
-    ),
+    (&["mobi"], Format::Other("e-book")),
+    (&["mbox", "msg"], Format::Other("mailbox")),
+    (&["gif", "svg", "ico", "heic", "avif"], Format::Other("image")),
     (&["mp3", "wav", "flac", "ogg", "m4a", "mp4", "mov", "mkv", "webm", "avi"], Format::Other("audio and video")),
     (&["zip", "gz", "tgz", "bz2", "xz", "zst", "tar", "7z", "rar", "jar"], Format::Other("archive")),
     (&["tmp", "temp", "swp", "swo", "bak", "orig", "crdownload", "part"], Format::Leftover),
@@ -60,7 +54,11 @@ impl Format {
         let Some(extension) = path.extension() else { return Self::Text };
         let extension = extension.to_string_lossy().to_lowercase();
         let known = EXTENSIONS.iter().find(|(extensions, _)| extensions.contains(&extension.as_str()));
-        known.map_or(Self::Unknown, |(_, format)| *format)
+        let extracted = || match formats::by_extension(&name)?.name {
+            "image" => Some(Self::Picture),
+            _ => Some(Self::Extracted),
+        };
+        known.map(|(_, format)| *format).or_else(extracted).unwrap_or(Self::Unknown)
     }
 }
 
@@ -74,7 +72,9 @@ mod tests {
             ("a/README.md", Format::Markdown),
             ("NOTES.TXT", Format::Text),
             ("LICENSE", Format::Text),
-            ("spec.PDF", Format::Other("PDF")),
+            ("spec.PDF", Format::Extracted),
+            ("scan.png", Format::Picture),
+            ("old.xls", Format::Other("spreadsheet")),
             ("main.rs", Format::Unknown),
             ("Thumbs.db", Format::Leftover),
             ("~$plan.docx", Format::Leftover),

@@ -30,7 +30,7 @@ use walk::{Root, Walk};
 /// Read files that wait to be sent. Each is at most as large as a document may be.
 const QUEUE: usize = 8;
 
-/// Store files: each Markdown or text file becomes a document
+/// Store files: each becomes a document; whatever is not Markdown or plain text is extracted first
 #[derive(clap::Args)]
 pub struct Args {
     /// Files and folders; `-` for standard input
@@ -122,7 +122,7 @@ fn add(
             });
         }
         drop(send);
-        let mut sender = Sender::new(client, reader.known);
+        let mut sender = Sender::new(client, reader.known, reader.label);
         for outcome in outcomes {
             progress.inc(1);
             sender.take(outcome)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -17,6 +17,9 @@ use crate::chunk::{ChunkSettings, FRONT_MATTER_BYTES_MAX, cut};
 /// The metadata field that holds the hash of the file a document was read from.
 pub const FILE_HASH: &str = "file_sha256";
 
+/// The bytes of a file that is extracted are hashed in pieces of this size.
+const HASH_PIECE_BYTES: usize = 256 << 10;
+
 /// What became of a file.
 pub struct Outcome {
     /// Its path, as messages show it.
@@ -24,7 +27,25 @@ pub struct Outcome {
     /// Whether the command line names it itself.
     pub named: bool,
     /// What became of it.
-    pub result: Result<Document, Left>,
+    pub result: Result<Ready, Left>,
+}
+
+/// What is ready to be stored.
+pub enum Ready {
+    /// Text, as it is.
+    Document(Document),
+    /// A file whose text an extractor has to find.
+    File(ToExtract),
+}
+
+/// A file for an extractor.
+pub struct ToExtract {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The source URI of its document.
+    pub source_uri: String,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub hash: String,
 }
 
 /// A document to be stored.
@@ -44,6 +65,8 @@ pub enum Left {
     Unchanged,
     /// Its format is not read.
     Format(&'static str),
+    /// A picture in a folder: most hold no text, and recognising it takes seconds.
+    Picture,
     /// Its extension is not known.
     Extension(String),
     /// An editor or an operating system left it behind.
@@ -66,8 +89,9 @@ impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unchanged => f.write_str("unchanged"),
-            Self::Format(name) => write!(f, "{name} files are not read yet"),
-            Self::Extension(extension) => write!(f, ".{extension} files are not read yet"),
+            Self::Format(name) => write!(f, "{name} files are not read"),
+            Self::Extension(extension) => write!(f, ".{extension} files are not read"),
+            Self::Picture => f.write_str("pictures are read only where the command names them"),
             Self::Leftover => f.write_str("left behind by an editor or the operating system"),
             Self::Link => f.write_str("symbolic links are not followed"),
             Self::Special => f.write_str("neither a file nor a folder"),
@@ -95,8 +119,10 @@ impl Reader<'_> {
     /// Reads what was found.
     pub fn read(&self, found: Found) -> Outcome {
         let result = match found.what {
-            What::File(path, source_uri) => self.file(&path, source_uri),
-            What::StandardInput(source_uri) => self.document(io::stdin(), Path::new(&source_uri), source_uri.clone()),
+            What::File(path, source_uri) => self.file(path, source_uri, found.named),
+            What::StandardInput(source_uri) => {
+                self.document(io::stdin(), Path::new(&source_uri), source_uri.clone()).map(Ready::Document)
+            }
             What::Link => Err(Left::Link),
             What::Special => Err(Left::Special),
             What::Unreadable(reason) => Err(Left::Unreadable(reason)),
@@ -104,18 +130,30 @@ impl Reader<'_> {
         Outcome { shown: found.shown, named: found.named, result }
     }
 
-    fn file(&self, path: &Path, source_uri: String) -> Result<Document, Left> {
-        match Format::of(path) {
-            Format::Markdown | Format::Text => {}
-            Format::Other(name) => return Err(Left::Format(name)),
-            Format::Leftover => return Err(Left::Leftover),
+    fn file(&self, path: PathBuf, source_uri: String, named: bool) -> Result<Ready, Left> {
+        match Format::of(&path) {
+            Format::Markdown | Format::Text => {
+                let document = self.document(open(&path)?, &path, source_uri)?;
+                Ok(Ready::Document(document))
+            }
+            Format::Extracted => self.to_extract(path, source_uri),
+            Format::Picture if named => self.to_extract(path, source_uri),
+            Format::Picture => Err(Left::Picture),
+            Format::Other(name) => Err(Left::Format(name)),
+            Format::Leftover => Err(Left::Leftover),
             Format::Unknown => {
                 let extension = path.extension().unwrap_or_default().to_string_lossy();
-                return Err(Left::Extension(extension.into_owned()));
+                Err(Left::Extension(extension.into_owned()))
             }
         }
-        let file = File::open(path).map_err(|error| Left::Unreadable(error.to_string()))?;
-        self.document(file, path, source_uri)
+    }
+
+    fn to_extract(&self, path: PathBuf, source_uri: String) -> Result<Ready, Left> {
+        let hash = hash_of(&mut open(&path)?).map_err(|error| Left::Unreadable(error.to_string()))?;
+        if !self.force && self.known.is_unchanged(&source_uri, &hash, self.label) {
+            return Err(Left::Unchanged);
+        }
+        Ok(Ready::File(ToExtract { path, source_uri, hash }))
     }
 
     fn document(&self, from: impl Read, name: &Path, source_uri: String) -> Result<Document, Left> {
@@ -143,6 +181,21 @@ impl Reader<'_> {
             "description": self.label.description.as_deref().unwrap_or_default(), "tags": self.label.tags,
         });
         Ok(Document { source_uri, entry, bytes })
+    }
+}
+
+fn open(path: &Path) -> Result<File, Left> {
+    File::open(path).map_err(|error| Left::Unreadable(error.to_string()))
+}
+
+fn hash_of(file: &mut File) -> io::Result<String> {
+    let (mut hasher, mut piece) = (Sha256::new(), vec![0; HASH_PIECE_BYTES]);
+    loop {
+        let count = file.read(&mut piece)?;
+        if count == 0 {
+            return Ok(hex(&hasher.finalize()));
+        }
+        hasher.update(&piece[..count]);
     }
 }
 

@@ -1,15 +1,19 @@
 //! Stores documents in batches.
 
+use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::read::{Document, Left, Outcome};
+use super::Label;
+use super::read::{Document, FILE_HASH, Left, Outcome, Ready, ToExtract};
 use super::stored::Stored;
 use super::tally::Tally;
 use crate::cli::client::Client;
 use crate::cli::failure::{Failure, Refusal};
+use crate::cli::ingest::follow::{self, Asked, Fate};
+use crate::cli::ingest::request::{self, Request};
 use crate::limits::BULK_MAX;
 
 /// The bytes of text at which a batch is sent. One document alone may be larger. While a batch enters the indexes,
@@ -21,10 +25,15 @@ const RETRY_WAIT: Duration = Duration::from_millis(200);
 /// The longest wait that a server may ask for.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Collects documents and stores them.
+/// How long the extraction of all files may take.
+const EXTRACTION_WAIT: Duration = Duration::from_secs(24 * 3600);
+
+/// Collects documents and stores them, and has files extracted.
 pub struct Sender<'a> {
     client: &'a Client,
     known: &'a Stored,
+    label: &'a Label,
+    asked: Vec<Asked>,
     batch: Vec<Pending>,
     bytes: usize,
     tally: Tally,
@@ -37,15 +46,16 @@ struct Pending {
 
 impl<'a> Sender<'a> {
     /// A sender that has seen nothing.
-    pub fn new(client: &'a Client, known: &'a Stored) -> Self {
-        Self { client, known, batch: Vec::new(), bytes: 0, tally: Tally::default() }
+    pub fn new(client: &'a Client, known: &'a Stored, label: &'a Label) -> Self {
+        Self { client, known, label, asked: Vec::new(), batch: Vec::new(), bytes: 0, tally: Tally::default() }
     }
 
     /// Takes what became of a file, and sends a batch when it is full.
     pub fn take(&mut self, outcome: Outcome) -> Result<(), Failure> {
         let Outcome { shown, named, result } = outcome;
         match result {
-            Ok(document) => {
+            Ok(Ready::File(file)) => return self.extract(shown, &file),
+            Ok(Ready::Document(document)) => {
                 self.bytes += document.bytes;
                 self.batch.push(Pending { shown, document });
                 if self.batch.len() == BULK_MAX || self.bytes >= BATCH_BYTES {
@@ -64,10 +74,59 @@ impl<'a> Sender<'a> {
         &self.tally
     }
 
-    /// Sends the rest.
+    /// Sends the rest, and waits until what is extracted is stored.
     pub fn finish(mut self) -> Result<Tally, Failure> {
         self.send()?;
+        let asked = std::mem::take(&mut self.asked);
+        if !asked.is_empty() {
+            for asked in follow::to_the_end(self.client, asked, EXTRACTION_WAIT)? {
+                self.count_extracted(asked);
+            }
+        }
         Ok(self.tally)
+    }
+
+    /// Asks for a file to be extracted and stored, which happens behind what comes next.
+    fn extract(&mut self, shown: String, file: &ToExtract) -> Result<(), Failure> {
+        let filename = file.path.file_name().unwrap_or_default().to_string_lossy();
+        let mut body = match File::open(&file.path) {
+            Ok(body) => body,
+            Err(error) => {
+                self.tally.failed(Left::Unreadable(error.to_string()).to_string(), shown);
+                return Ok(());
+            }
+        };
+        let mut input = request::labelled(&file.source_uri, &filename, self.label);
+        input["metadata"] = json!({ FILE_HASH: file.hash });
+        let request = Request { filename: &filename, content_type: "", input };
+        match request.send(self.client, &mut body)? {
+            Ok(id) => self.asked.push(Asked { shown, source_uri: file.source_uri.clone(), fate: Fate::Open(id) }),
+            Err(refusal) => self.tally.failed(refusal.message().to_owned(), shown),
+        }
+        Ok(())
+    }
+
+    fn count_extracted(&mut self, asked: Asked) {
+        match asked.fate {
+            Fate::Over(status) if matches!(status["state"].as_str(), Some("ready" | "partial")) => {
+                self.count_one(&asked.source_uri);
+                self.tally.chunks += status["chunks"].as_u64().unwrap_or(0);
+            }
+            Fate::Over(status) => {
+                let of = |field: &str| status[field].as_str().unwrap_or_default();
+                self.tally.failed(format!("{}: {}", of("error_code"), of("error_message")), asked.shown);
+            }
+            Fate::Refused(reason) => self.tally.failed(reason, asked.shown),
+            Fate::Open(_) | Fate::Late(_) => self.tally.failed("its extraction takes too long".into(), asked.shown),
+        }
+    }
+
+    fn count_one(&mut self, source_uri: &str) {
+        if self.known.has(source_uri) {
+            self.tally.replaced += 1;
+        } else {
+            self.tally.added += 1;
+        }
     }
 
     /// Sends the batch. A document that is refused by name is left out of it; what is refused otherwise fails whole.
@@ -104,11 +163,7 @@ impl<'a> Sender<'a> {
 
     fn count(&mut self, batch: Vec<Pending>, answer: &Value) {
         for pending in batch {
-            if self.known.has(&pending.document.source_uri) {
-                self.tally.replaced += 1;
-            } else {
-                self.tally.added += 1;
-            }
+            self.count_one(&pending.document.source_uri);
         }
         let written = answer["written"].as_array().into_iter().flatten();
         self.tally.chunks += written.filter_map(|entry| entry["chunks_created"].as_u64()).sum::<u64>();

@@ -4,8 +4,9 @@
 //! ends when all are asked for.
 
 mod fetch;
-mod follow;
+pub mod follow;
 mod inputs;
+pub mod request;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,6 +22,7 @@ use super::screen::Screen;
 use super::settings::{Global, Identity};
 use follow::{Asked, Fate};
 use inputs::{Input, Source};
+use request::Request;
 
 /// Have files extracted and stored: each becomes a document's next revision
 #[derive(clap::Args)]
@@ -114,38 +116,20 @@ fn ask(client: &Client, args: &Args, input: Input) -> Result<Asked, Failure> {
         Ok(read) => read,
         Err(reason) => return Ok(Asked::refused(shown, source_uri, reason)),
     };
-    let uploaded = match client.upload(&filename, &content_type, &mut body) {
-        Ok(uploaded) => uploaded,
-        Err(Failure::Refused(refusal)) => return Ok(Asked::refused(shown, source_uri, refusal.to_string())),
-        Err(failure) => return Err(failure),
-    };
-    let options = json!({
+    let mut input = request::labelled(&source_uri, &filename, &args.label);
+    input["allow_partial"] = args.allow_partial.into();
+    input["options"] = json!({
         "format": args.format.as_deref().unwrap_or_default(),
         "encoding": args.encoding.as_deref().unwrap_or_default(),
         "sql_dialect": args.sql_dialect.as_deref().unwrap_or_default(),
     });
-    let title = args.label.title.clone().unwrap_or_else(|| stem(&filename));
-    let input = json!({
-        "upload_id": uploaded["upload_id"], "source_uri": source_uri, "title": title,
-        "description": args.label.description.as_deref().unwrap_or_default(), "tags": args.label.tags,
-        "allow_partial": args.allow_partial, "options": options,
-    });
-    match client.call("knowledge.ingest", input) {
-        Ok(answer) => {
-            let id = answer["ingestion_id"].as_str().unwrap_or_default().to_owned();
-            Ok(Asked { shown, source_uri, fate: Fate::Open(id) })
-        }
-        Err(Failure::Refused(refusal)) => Ok(Asked::refused(shown, source_uri, refusal.to_string())),
-        Err(failure) => Err(failure),
-    }
+    let request = Request { filename: &filename, content_type: &content_type, input };
+    Ok(match request.send(client, &mut body)? {
+        Ok(id) => Asked { shown, source_uri, fate: Fate::Open(id) },
+        Err(refusal) => Asked::refused(shown, source_uri, refusal.to_string()),
+    })
 }
 
 fn open(path: &PathBuf) -> Result<File, String> {
     File::open(path).map_err(|error| error.to_string())
-}
-
-/// A file's name without its extension.
-fn stem(filename: &str) -> String {
-    let stem = filename.rsplit_once('.').map_or(filename, |(stem, _)| stem);
-    if stem.is_empty() { filename.to_owned() } else { stem.to_owned() }
 }
