@@ -21,7 +21,7 @@ mod windows;
 
 pub use context::{DESCRIPTION_BYTES_MAX, TITLE_BYTES_MAX, context};
 pub use cut::{Cut, Piece, cut};
-pub use extracted::{Extracted, Mark, cut_artifact, stored_locator};
+pub use extracted::{Extracted, MIXED, Mark, cut_artifact, locator_around, stored_locator};
 pub use front_matter::{FRONT_MATTER_BYTES_MAX, FrontMatter};
 pub use outline::{HEADING_BYTES_MAX, SECTIONS_MAX};
 pub use settings::{ChunkSettings, ChunkSettingsError};

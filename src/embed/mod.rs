@@ -72,6 +72,8 @@ pub struct Card {
     pub noise_floor: f32,
     /// The share of a convex fusion, 0 to 1, that its similarities deserve where they are as far apart as the words' scores.
     pub vector_share: f64,
+    /// That share where the query is mostly in another script than the Latin one.
+    pub other_scripts_share: f64,
     /// The standard deviation of its cosines, over what a query finds, from which on they tell texts apart; 0 where nobody
     /// measured it.
     pub spread_min: f64,
@@ -79,7 +81,17 @@ pub struct Card {
 
 impl Card {
     /// Of a model that nobody measured.
-    pub const UNKNOWN: Self = Self { noise_floor: 0.0, vector_share: 0.5, spread_min: 0.0 };
+    pub const UNKNOWN: Self = Self { noise_floor: 0.0, vector_share: 0.5, other_scripts_share: 0.5, spread_min: 0.0 };
+
+    /// The share that the similarities of a query deserve.
+    pub fn share_for(&self, query: &str) -> f64 {
+        let letters = query.chars().filter(|char| char.is_alphabetic());
+        let (latin, others) = letters.fold((0, 0), |(latin, others), letter| match letter {
+            'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => (latin + 1, others),
+            _ => (latin, others + 1),
+        });
+        if others > latin { self.other_scripts_share } else { self.vector_share }
+    }
 }
 
 /// Why texts have no vectors. No message holds the key, the endpoint's address or what the endpoint wrote.
@@ -205,7 +217,7 @@ fn normalise(vector: &mut [f32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiKey, EmbedError, EmbedSettings, Hash, from_settings, input, input_hash, normalise};
+    use super::{ApiKey, Card, EmbedError, EmbedSettings, Hash, from_settings, input, input_hash, normalise};
 
     fn named(model: &str) -> EmbedSettings {
         EmbedSettings { model: model.to_owned(), ..EmbedSettings::default() }
@@ -217,6 +229,18 @@ mod tests {
         assert_eq!(input("", "Run it."), "Run it.");
         for context in ["", "Guide > Setup"] {
             assert_eq!(input_hash(context, "Run it."), Hash::of(input(context, "Run it.").as_bytes()));
+        }
+    }
+
+    #[test]
+    fn the_script_of_a_query_decides_on_its_share() {
+        let card = Card { vector_share: 0.25, other_scripts_share: 0.1, ..Card::UNKNOWN };
+        for query in ["where is the door", "Übergröße für Schränke", "port 8080 の TLS settings", "404", ""] {
+            assert!((card.share_for(query) - 0.25).abs() < f64::EPSILON, "{query}");
+        }
+        for query in ["東京タワーの高さは", "где ключ от двери", "دरवाज़े की चाबी", "TLS の設定を変更する方法"]
+        {
+            assert!((card.share_for(query) - 0.1).abs() < f64::EPSILON, "{query}");
         }
     }
 

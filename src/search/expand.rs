@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hit::{Hit, lines};
+use crate::chunk::{MIXED, locator_around, stored_locator};
 use crate::error::Error;
 
 /// The most chunks before a hit, and after it, that an expansion takes.
@@ -57,7 +58,8 @@ pub struct Expansion {
 /// The texts of documents, each read once.
 pub type Texts = HashMap<(Scope, VersionId), String>;
 
-/// Expands a hit. One of an extracted file stays as it is: its passage is no part of a text.
+/// Expands a hit. What follows one of an extracted file is taken from the text that was made of the file, and cited where
+/// it stands in the file.
 pub fn expand(
     hit: &mut Hit,
     scope: &Scope,
@@ -66,9 +68,6 @@ pub fn expand(
     texts: &mut Texts,
 ) -> Result<(), Error> {
     let Some(version) = snapshot.version(scope, hit.version)? else { return Ok(()) };
-    if !hit.block_type.is_empty() || !hit.format.is_empty() {
-        return Ok(());
-    }
     let Some((chunks, at, (first, last))) = around(hit, scope, &version, snapshot, how)? else { return Ok(()) };
     let (from, to) = fitting(&chunks, at, (first, last));
     let text = match texts.entry((scope.clone(), version.id)) {
@@ -87,7 +86,13 @@ pub fn expand(
         (span.start, span.end) = (span.start + shift, span.end + shift);
     }
     passage.clone_into(&mut hit.content);
-    hit.locator = lines(place);
+    hit.locator = match locator_around(chunks[from..=to].iter().map(|chunk| chunk.locator.as_str()), place) {
+        Some(locator) => serde_json::from_str(&stored_locator(Some(&locator))).map_err(Error::internal)?,
+        None => lines(place),
+    };
+    if chunks[from..=to].iter().any(|chunk| chunk.block_type != hit.block_type) {
+        MIXED.clone_into(&mut hit.block_type);
+    }
     hit.expansion = Some(Expansion {
         first_chunk_idx: chunks[from].idx,
         last_chunk_idx: chunks[to].idx,

@@ -269,7 +269,7 @@ fn pass(
     let mut all: Vec<(&Asked, Ranked<'_>, f64)> = Vec::new();
     for asked in &asked {
         let card = reading.card(&asked.model);
-        let fusion = reading.config().search.fusion(&card);
+        let fusion = reading.config().search.fusion(&card, request.query);
         let ranked = ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scales, &weights));
         all.extend(ranked.into_iter().map(|ranked| (asked, ranked, f64::from(card.noise_floor))));
     }
@@ -300,7 +300,7 @@ fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked], scor
         let of_one = |asked: &Asked| asked.legs.candidates.iter().filter(|candidate| returned(candidate)).count();
         asked.iter().map(of_one).sum::<usize>() as u64
     };
-    let fusion = asked.first().map(|asked| reading.config().search.fusion(&reading.card(&asked.model)));
+    let fusion = asked.first().map(|asked| reading.config().search.fusion(&reading.card(&asked.model), request.query));
     let (fusion, vector_share) = match (request.mode, fusion) {
         (SearchMode::Lexical, _) => ("lexical", None),
         (SearchMode::Semantic, _) => ("semantic", None),
@@ -324,7 +324,7 @@ fn report_of(reading: &Reading<'_>, request: &Request<'_>, asked: &[Asked], scor
 
 /// The candidates of one namespace by itself, best first.
 fn ranked_of<'a>(reading: &Reading<'_>, request: &Request<'_>, asked: &'a Asked) -> Vec<Ranked<'a>> {
-    let fusion = reading.config().search.fusion(&reading.card(&asked.model));
+    let fusion = reading.config().search.fusion(&reading.card(&asked.model), request.query);
     let scores = Scores::default().with(&asked.legs.candidates);
     let weights = weights(request, std::slice::from_ref(asked));
     ranked(request, &asked.legs, &|candidate| fusion.parts(candidate, &scores, &weights))

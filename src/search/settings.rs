@@ -46,11 +46,11 @@ impl Default for SearchSettings {
 }
 
 impl SearchSettings {
-    /// The fusion of legs of which one has vectors of a model with this card.
-    pub fn fusion(&self, card: &Card) -> Fusion {
+    /// The fusion of what legs found for a query, of which one has vectors of a model with this card.
+    pub fn fusion(&self, card: &Card, query: &str) -> Fusion {
         match self.fusion {
             FusionKind::Convex => Fusion::Convex {
-                vector_share: self.vector_share.unwrap_or(card.vector_share),
+                vector_share: self.vector_share.unwrap_or_else(|| card.share_for(query)),
                 spread_min: card.spread_min,
             },
             FusionKind::ReciprocalRank => Fusion::ReciprocalRank,

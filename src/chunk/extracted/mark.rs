@@ -11,7 +11,8 @@ use crate::chunk::cut::{Cut, Piece};
 use crate::keys;
 
 /// The block type of a passage of several kinds of blocks.
-const MIXED: &str = "mixed";
+/// The block type of a passage whose blocks are of several.
+pub const MIXED: &str = "mixed";
 
 /// What a passage of an extracted file is, beside its text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,6 +106,14 @@ fn rows_within(rows: &LaidRows<'_>, laid: &Laid<'_>, range: &Range<usize>) -> Op
     let started = |at: usize| at.checked_sub(1).map_or(laid.start, |before| rows.ends[before].0 + 1);
     let last = (first..rows.ends.len()).take_while(|at| started(*at) < range.end).last()?;
     Some(Locator::Rows { sheet: sheet.to_owned(), start: rows.ends[first].1, end: rows.ends[last].1 })
+}
+
+/// The locator around passages that follow each other and cover `place`; `None` where one has none or they do not go
+/// together.
+pub fn around(locators: impl IntoIterator<Item = Option<Locator>>, place: Place) -> Option<Locator> {
+    let mut locators = locators.into_iter();
+    let first = locators.next()??;
+    locators.try_fold(first, |around, locator| union(around, locator?, place))
 }
 
 /// The locator around both; `None` where they are of different kinds or files.

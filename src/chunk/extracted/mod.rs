@@ -9,13 +9,14 @@ mod mark;
 mod write;
 
 use loom_extract::contract::{Artifact, Block, BlockKind, Locator};
+use loom_storage::Place;
 
 use super::cut::{Cut, cut, cut_outlined};
 use super::outline::{HEADING_BYTES_MAX, Heading, Outline, SECTIONS_MAX, Zone, ZoneKind, line_start, next_line};
 use super::plain::one_line;
 use super::settings::ChunkSettings;
 
-pub use mark::Mark;
+pub use mark::{MIXED, Mark};
 use write::{Written, write};
 
 /// The format whose text is cut as a text that was added: its headings are found by the same rules.
@@ -128,6 +129,12 @@ fn zone(outline: &mut Outline, text: &str, laid: &Laid<'_>, kind: ZoneKind) {
     if start < end {
         outline.zones.push(Zone { start, end, kind });
     }
+}
+
+/// The locator around chunks that cover `place`, from what is stored with each; `None` where the place in the document's text
+/// says more.
+pub fn locator_around<'a>(stored: impl IntoIterator<Item = &'a str>, place: Place) -> Option<Locator> {
+    mark::around(stored.into_iter().map(|stored| serde_json::from_str(stored).ok()), place)
 }
 
 /// What a locator says in words of the contract, as it is stored with a chunk.

@@ -134,6 +134,11 @@ fn a_file_becomes_a_document_that_searches_cite_by_page() {
         (&json!("Pumps > Speeds"), &json!("table"), &json!(["pump_speed"]))
     );
     assert_eq!(hit["locator"], json!({ "kind": "pages", "start": 2, "end": 2, "bbox": [10.0, 20.0, 30.0, 40.0] }));
+    let expanded = json!({ "query": "pump_speed", "block_types": ["table"], "expand": { "before": 1 } });
+    let expanded = &hits(&ok(&engine, "knowledge.search", expanded))[0];
+    assert_eq!(expanded["content"], document["content"].as_str().expect("text").trim_end());
+    assert_eq!(expanded["locator"], json!({ "kind": "pages", "start": 1, "end": 2 }));
+    assert_eq!((&expanded["block_type"], &expanded["expansion"]["first_chunk_idx"]), (&json!("mixed"), &json!(0)));
     let none = ok(&engine, "knowledge.search", json!({ "query": "pump_speed", "formats": [""] }));
     assert!(hits(&none).is_empty());
     let original = engine.download(&Caller::local(), "", "", "manual.pdf").expect("the original is kept");
