@@ -64,6 +64,9 @@ pub struct DocumentLimits {
     pub chunks: usize,
     /// The largest original in bytes: `LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES`, default 64 MiB.
     pub original_bytes: usize,
+    /// The most bytes of originals and artifacts that a namespace keeps, each content once:
+    /// `LOOM_DOCUMENT_BLOB_QUOTA_BYTES`, default 0, without a bound.
+    pub blob_quota_bytes: u64,
 }
 
 /// What the indexes of all namespaces may take together. They are opened when a namespace is used, and the least recently
@@ -143,7 +146,12 @@ impl Default for Config {
             agent: String::new(),
             chunks: ChunkSettings::default(),
             embedding: EmbedSettings::default(),
-            documents: DocumentLimits { content_bytes: 16 << 20, chunks: 50_000, original_bytes: 64 << 20 },
+            documents: DocumentLimits {
+                content_bytes: 16 << 20,
+                chunks: 50_000,
+                original_bytes: 64 << 20,
+                blob_quota_bytes: 0,
+            },
             ingest: IngestSettings::default(),
             sweep: SweepSettings::default(),
             search: SearchSettings::default(),
@@ -213,6 +221,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_MAX_CONTENT_BYTES", &mut documents.content_bytes, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_MAX_CHUNKS", &mut documents.chunks, 1)?;
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
+        number(lookup, "LOOM_DOCUMENT_BLOB_QUOTA_BYTES", &mut documents.blob_quota_bytes, 0)?;
         config.ingest.set(lookup)?;
         config.sweep.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;

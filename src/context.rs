@@ -21,6 +21,7 @@ use crate::jobs::Queue;
 use crate::limits;
 use crate::models::{self, NamespaceModels};
 use crate::op::Caller;
+use crate::quota;
 use crate::reembed::Progress;
 use crate::rerank::Rerankers;
 use crate::work::Bell;
@@ -243,6 +244,7 @@ impl<'e> Planning<'e> {
     /// Stores bytes as a blob that the batch may catalogue.
     pub fn store_blob(&self, scope: &Scope, bytes: &[u8]) -> Result<BlobRow, Error> {
         self.engine.disk.admit(bytes.len() as u64)?;
+        quota::room(self.engine, scope)?.map_or(Ok(()), |room| room.admit(bytes.len() as u64))?;
         let mut writer = self.engine.store.write_blob(scope)?;
         writer.write(bytes)?;
         let (hash, size) = writer.finish()?;

@@ -30,6 +30,7 @@ mod namespaces;
 mod noise;
 mod op;
 pub mod ops;
+mod quota;
 mod rechunk;
 mod reembed;
 pub mod rerank;

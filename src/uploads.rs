@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error};
 use crate::limits;
 use crate::op::{Caller, Role};
+use crate::quota::{self, Room};
 
 /// What an upload says of itself; an empty organisation or namespace is the configured one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub struct Uploading {
     scope: Scope,
     request: UploadRequest,
     writer: Box<dyn BlobWriter>,
+    /// What the namespace's quota left at the start.
+    room: Option<Room>,
     /// Runs along where the caller named the hash, which is compared before the bytes become a blob.
     hasher: Option<Sha256>,
     size: u64,
@@ -95,6 +98,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Code::UnsupportedFile`] for the name of an old office format, [`Code::ValidationFailed`] for a field,
+    /// [`Code::PayloadTooLarge`] when the namespace's quota is used up,
     /// [`Code::BackendUnavailable`] when the disk is nearly full.
     pub fn begin_upload(&self, caller: &Caller, mut request: UploadRequest) -> Result<Uploading, Error> {
         if caller.role < Role::Writer {
@@ -127,9 +131,20 @@ impl Engine {
         }
         inner.disk.admit(0)?;
         let scope = Scope::new(&request.org, &request.namespace);
+        let room = quota::room(inner, &scope)?;
+        room.map_or(Ok(()), |room| room.admit(1))?;
         let writer = inner.store.write_blob(&scope)?;
         let hasher = (!request.sha256.is_empty()).then(Sha256::new);
-        Ok(Uploading { engine: self.clone(), actor: caller.actor.clone(), scope, request, writer, hasher, size: 0 })
+        Ok(Uploading {
+            engine: self.clone(),
+            actor: caller.actor.clone(),
+            scope,
+            request,
+            writer,
+            room,
+            hasher,
+            size: 0,
+        })
     }
 
     /// The error for an upload of more bytes than `LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES` allows.
@@ -144,13 +159,14 @@ impl Uploading {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// [`Code::PayloadTooLarge`] past the limit, [`Code::BackendUnavailable`] when they cannot be stored.
+    /// [`Code::PayloadTooLarge`] past the limit or the namespace's quota, [`Code::BackendUnavailable`] when they cannot be stored.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.size += bytes.len() as u64;
         let engine = self.engine.inner();
         if self.size > engine.config.documents.original_bytes as u64 {
             return Err(self.engine.upload_too_large());
         }
+        self.room.map_or(Ok(()), |room| room.admit(self.size))?;
         engine.disk.admit(bytes.len() as u64)?;
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
@@ -161,7 +177,8 @@ impl Uploading {
     /// Stores what was sent, durable when it returns.
     ///
     /// # Errors
-    /// [`Code::ChecksumMismatch`] when the bytes are not those of the hash that was named; nothing is stored then.
+    /// [`Code::ChecksumMismatch`] when the bytes are not those of the hash that was named, [`Code::PayloadTooLarge`] when
+    /// other uploads filled the namespace's quota meanwhile; nothing is stored then.
     pub fn finish(self) -> Result<Uploaded, Error> {
         if let Some(hasher) = self.hasher {
             let actual = Hash(hasher.finalize().into()).hex();
@@ -174,6 +191,7 @@ impl Uploading {
             }
         }
         let inner = self.engine.inner();
+        quota::room(inner, &self.scope)?.map_or(Ok(()), |room| room.admit(self.size))?;
         let (sha256, size) = self.writer.finish()?;
         let now = inner.config.clock.now();
         let ttl_ms = i64::try_from(inner.config.ingest.upload_ttl_s.saturating_mul(1000)).unwrap_or(i64::MAX);

@@ -26,7 +26,7 @@ const RETRY_WAIT: Duration = Duration::from_millis(200);
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// How long the extraction of all files may take.
-const EXTRACTION_WAIT: Duration = Duration::from_secs(24 * 3600);
+const EXTRACTION_WAIT: Duration = Duration::from_hours(24);
 
 /// Collects documents and stores them, and has files extracted.
 pub struct Sender<'a> {

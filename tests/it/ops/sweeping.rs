@@ -1,12 +1,12 @@
 //! What a sweep removes, and what it leaves: originals, uploads and ingests past their time.
 
-use loom::{Caller, Engine, UploadRequest};
+use loom::{Caller, Code, Engine, UploadRequest};
 use loom_storage::{Batch, Hash, RedbOptions, RedbStore, Scope, Store as _, Write};
 use serde_json::json;
 
 use super::ingesting::{ended, ingest, opened_with, status, upload};
 use crate::extractor::paragraphs;
-use crate::harness::{Folder, ok};
+use crate::harness::{Folder, ok, refused};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -46,6 +46,44 @@ fn originals_go_when_no_document_upload_or_ingest_needs_them() {
     assert_eq!(restored["restored"], true, "{restored}");
     let download = engine.download(&Caller::local(), "", "", "a.txt").expect("its text is left");
     assert_eq!(download.source, loom::DownloadSource::Text);
+}
+
+#[test]
+fn a_namespace_keeps_no_more_than_its_quota() {
+    let folder = Folder::new();
+    let read = |_: &str, bytes: &[u8]| paragraphs("text", std::str::from_utf8(bytes).expect("text"));
+    let engine = opened_with(&folder, read, |config| {
+        (config.documents.blob_quota_bytes, config.sweep.blob_age_s) = (10, 0);
+    });
+    let request = |namespace: &str| UploadRequest {
+        namespace: namespace.into(),
+        filename: "b.txt".into(),
+        ..UploadRequest::default()
+    };
+    let job = ingest(&engine, "a.txt", b"alpha 7", &json!({}));
+    ended(&engine, &job);
+    let mut second = engine.begin_upload(&Caller::local(), request("")).expect("there is room for three bytes");
+    second.write(b"be").expect("two fit");
+    let refusal = second.write(b"ta").expect_err("four do not");
+    assert_eq!(refusal.code, Code::PayloadTooLarge);
+    assert!(refusal.message.contains("7 bytes of files") && refusal.message.contains("BLOB_QUOTA_BYTES allows 10"));
+    let encoded =
+        json!({ "source_uri": "b", "content": "b", "original_bytes_b64": "YmV0YQ==", "original_filename": "b" });
+    assert_eq!(refused(&engine, "knowledge.add", encoded.clone()).code, Code::PayloadTooLarge);
+    // Two that each fit, and together do not.
+    let begun = [(); 2].map(|()| {
+        let mut one = engine.begin_upload(&Caller::local(), request("")).expect("there is room");
+        one.write(b"xyz").expect("it fits");
+        one
+    });
+    let [first, second] = begun.map(loom::Uploading::finish);
+    assert!(first.is_ok());
+    assert_eq!(second.expect_err("it is full").code, Code::PayloadTooLarge);
+    engine.begin_upload(&Caller::local(), request("other")).expect("each namespace has its own");
+    ok(&engine, "knowledge.delete", json!({ "source_uri": "a.txt" }));
+    folder.clock.advance_ms(DAY_MS);
+    engine.blobs(true).expect("it is swept");
+    ok(&engine, "knowledge.add", encoded);
 }
 
 #[test]
