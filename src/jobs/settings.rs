@@ -6,7 +6,8 @@ use crate::error::Error;
 /// How files are ingested.
 #[derive(Clone, Debug)]
 pub struct IngestSettings {
-    /// Jobs that run at once: `LOOM_KNOWLEDGE_INGEST_WORKERS`, default the cores; 0 leaves every job pending.
+    /// Jobs that run at once: `LOOM_KNOWLEDGE_INGEST_WORKERS`, default twice the cores, since each waits for the disk half of
+    /// its time; 0 leaves every job pending.
     pub workers: usize,
     /// Runs of a job that fails for a while before it is given up: `LOOM_KNOWLEDGE_INGEST_MAX_ATTEMPTS`, default 8.
     pub attempts_max: u32,
@@ -26,7 +27,7 @@ pub struct IngestSettings {
 impl Default for IngestSettings {
     fn default() -> Self {
         Self {
-            workers: std::thread::available_parallelism().map_or(2, usize::from),
+            workers: 2 * std::thread::available_parallelism().map_or(2, usize::from),
             attempts_max: 8,
             pass_s: 15 * 60,
             retry_s: 5,

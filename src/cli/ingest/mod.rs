@@ -1,7 +1,7 @@
 //! `loom ingest`: has files extracted and stored.
 //!
-//! Each file is uploaded and its ingest asked for, one after the other; the jobs run meanwhile, and are followed to their
-//! ends when all are asked for.
+//! Each file is uploaded and its ingest asked for, some at a time; the jobs run meanwhile, and are followed to their ends when
+//! all are asked for.
 
 mod fetch;
 pub mod follow;
@@ -10,7 +10,10 @@ pub mod request;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -23,6 +26,9 @@ use super::settings::{Global, Identity};
 use follow::{Asked, Fate};
 use inputs::{Input, Source};
 use request::Request;
+
+/// How many files are sent at the same time.
+const ASKED_AT_ONCE: usize = 8;
 
 /// Have files extracted and stored: each becomes a document's next revision
 #[derive(clap::Args)]
@@ -72,10 +78,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
         return show_plan(&inputs, screen);
     }
     let client = Client::open(global, &args.identity, Missing::Create)?;
-    let mut asked = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        asked.push(ask(&client, args, input)?);
-    }
+    let asked = ask_all(&client, args, inputs)?;
     if args.no_wait {
         let shown = follow::show_ids(&asked, screen);
         client.close();
@@ -100,6 +103,29 @@ fn show_plan(inputs: &[Input], screen: &mut Screen) -> Result<(), Failure> {
         screen.line(super::screen::harmless(&line))?;
     }
     screen.line(format!("{} would be ingested", inputs.len()))
+}
+
+/// Uploads the files and asks for their ingests, several at a time: each waits for the disk, and they wait together.
+fn ask_all(client: &Client, args: &Args, inputs: Vec<Input>) -> Result<Vec<Asked>, Failure> {
+    let threads = ASKED_AT_ONCE.min(inputs.len());
+    let inputs = Mutex::new(inputs.into_iter().enumerate());
+    let of_one_thread = || {
+        let mut asked = Vec::new();
+        while let Some((at, input)) = { inputs.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+            asked.push((at, ask(client, args, input)?));
+        }
+        Ok::<_, Failure>(asked)
+    };
+    let mut asked = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(of_one_thread)).collect();
+        let mut asked = Vec::new();
+        for thread in threads {
+            asked.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok::<_, Failure>(asked)
+    })?;
+    asked.sort_by_key(|(at, _)| *at);
+    Ok(asked.into_iter().map(|(_, asked)| asked).collect())
 }
 
 /// Uploads one file and asks for its ingest. What is wrong with the file itself ends its own row only.

@@ -1,18 +1,20 @@
 //! The bytes of blobs: pieces in a file of their own, so that the main file stays small.
 //!
-//! An upload's pieces are written as they come, without a sync. What makes them a blob is one durable transaction
-//! at the end; without it the upload is listed as unfinished and its pieces are removed by the next open.
+//! An upload's pieces are written as they come, without a sync. What makes them a blob is one transaction at the end, durable
+//! when the upload is acknowledged; uploads that end at the same time share the sync. Without it the upload is listed as
+//! unfinished and its pieces are removed by the next open.
 
 mod restoring;
+mod writer;
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use redb::{Database, Durability, ReadOnlyTable, ReadableTable, WriteTransaction};
-use sha2::{Digest as _, Sha256};
 
 use super::file::{RedbFile, Writing, guarded};
 use super::open::begin_durable;
@@ -20,11 +22,12 @@ use super::tables::{Bytes, Definition, Each, Table};
 use super::{Inner, failed};
 use crate::codec::{self, Piece, StoredBlob};
 use crate::error::Error;
-use crate::id::{BlobHash, Hash, Scope};
+use crate::id::{BlobHash, Scope};
 use crate::keys;
-use crate::store::{BlobReader, BlobWriter};
+use crate::store::BlobReader;
 
 pub(super) use restoring::Restoring;
+pub(super) use writer::Writer;
 
 /// Bytes of every piece but a blob's last. With its key and headers a piece just fits redb's page of 1 MiB; one of
 /// a full MiB would take a page of two.
@@ -42,19 +45,37 @@ const NEXT_KEY: &[u8] = b"next_upload";
 
 pub(super) struct BlobFile {
     pub(super) file: RedbFile,
+    quick_repair_from_bytes: u64,
+    /// How many blobs were committed in memory, counted while the file is held for writing.
+    committed: AtomicU64,
+    synced: Mutex<Synced>,
     /// The number that the first upload since the open gets or got.
     first_upload: u64,
     /// When uploads of this run last brought the bytes under a key; of those older than [`BROUGHT_KEPT`] none.
     brought: Mutex<HashMap<Vec<u8>, Instant>>,
 }
 
+/// Up to which of the blobs that were committed in memory, since the file was opened that often, all are durable.
+#[derive(Clone, Copy, Default)]
+struct Synced {
+    generation: u64,
+    committed: u64,
+}
+
 impl BlobFile {
     pub(super) const TABLES: [Definition; 4] = [META, BLOBS, PIECES, UNFINISHED];
 
-    pub(super) fn new(file: RedbFile) -> Result<Self, Error> {
+    pub(super) fn new(file: RedbFile, quick_repair_from_bytes: u64) -> Result<Self, Error> {
         let transaction = file.begin_read()?;
         let first_upload = next_upload(&transaction.open_table(META).map_err(failed)?)?;
-        Ok(Self { file, first_upload, brought: Mutex::default() })
+        Ok(Self {
+            file,
+            quick_repair_from_bytes,
+            committed: AtomicU64::new(0),
+            synced: Mutex::default(),
+            first_upload,
+            brought: Mutex::default(),
+        })
     }
 
     /// Removes the blobs of earlier runs that `is_named` does not know; answers how many.
@@ -66,7 +87,7 @@ impl BlobFile {
         if unnamed.is_empty() {
             return Ok(0);
         }
-        let writing = self.file.begin_write(Durability::Immediate, true)?;
+        let writing = self.begin_durable()?;
         for (key, upload) in &unnamed {
             let mut blobs = writing.transaction.open_table(BLOBS).map_err(failed)?;
             blobs.remove(key.as_slice()).map_err(failed)?;
@@ -81,7 +102,7 @@ impl BlobFile {
     /// the caller to see to.
     pub(super) fn remove(&self, key: &[u8], idle: Duration) -> Result<bool, Error> {
         // Held to the end, so that no upload takes the bytes for stored while they are removed.
-        let writing = self.file.begin_write(Durability::Immediate, true)?;
+        let writing = self.begin_durable()?;
         if self.brought.lock().get(key).is_some_and(|at| at.elapsed() < idle) {
             writing.abort()?;
             return Ok(false);
@@ -131,6 +152,29 @@ impl BlobFile {
             blobs: transaction.open_table(BLOBS).map_err(failed)?,
             pieces: transaction.open_table(PIECES).map_err(failed)?,
         })
+    }
+
+    /// Makes a blob durable that was committed in memory, and with it all that were committed since the last time: whoever
+    /// waits meanwhile shares the sync.
+    fn sync(&self, blob: Synced) -> Result<(), Error> {
+        let mut synced = self.synced.lock();
+        if synced.generation == blob.generation && synced.committed >= blob.committed {
+            return Ok(());
+        }
+        let writing = self.begin_durable()?;
+        let (generation, committed) = (writing.generation, self.committed.load(Ordering::Acquire));
+        if generation != blob.generation {
+            // What was in memory alone is gone.
+            writing.abort()?;
+            return Err(Error::Reopened);
+        }
+        writing.commit()?;
+        *synced = Synced { generation, committed };
+        Ok(())
+    }
+
+    fn begin_durable(&self) -> Result<Writing<'_>, Error> {
+        self.file.begin_write(Durability::Immediate, self.file.reaches(self.quick_repair_from_bytes))
     }
 
     /// A transaction that is atomic but not durable until a durable one follows it.
@@ -253,141 +297,6 @@ fn piece_key(upload: u64, index: u64) -> [u8; 16] {
 
 fn damaged(key: &str, detail: &str) -> Error {
     Error::Corrupt { what: "blob piece", key: key.into(), detail: detail.into() }
-}
-
-pub(super) struct Writer {
-    inner: Arc<Inner>,
-    scope: Scope,
-    /// Known from the first full piece on.
-    upload: Option<Begun>,
-    hasher: Sha256,
-    size: u64,
-    pieces: u64,
-    buffer: Vec<u8>,
-    /// Set while a piece is on its way: after a failure the bytes are not whole and must not be finished.
-    broken: bool,
-}
-
-/// An upload; its pieces are gone, and its number may be another's, once the file was opened again.
-#[derive(Clone, Copy)]
-struct Begun {
-    upload: u64,
-    generation: u64,
-}
-
-impl Writer {
-    pub(super) fn new(inner: Arc<Inner>, scope: &Scope) -> Result<Self, Error> {
-        if !keys::is_valid(scope) {
-            return Err(Error::Invalid(format!("{scope:?} is no namespace")));
-        }
-        Ok(Self {
-            inner,
-            scope: scope.clone(),
-            upload: None,
-            hasher: Sha256::new(),
-            size: 0,
-            pieces: 0,
-            buffer: Vec::new(),
-            broken: false,
-        })
-    }
-
-    /// Stores the full buffer as a piece.
-    fn store_piece(&mut self) -> Result<(), Error> {
-        self.broken = true;
-        let inner = Arc::clone(&self.inner);
-        let writing = inner.blobs.begin_lazy()?;
-        let upload = self.flush(&writing)?;
-        writing.commit()?;
-        self.upload = Some(upload);
-        self.pieces += 1;
-        self.buffer.clear();
-        self.broken = false;
-        Ok(())
-    }
-
-    /// Writes the buffer as the next piece.
-    fn flush(&mut self, writing: &Writing<'_>) -> Result<Begun, Error> {
-        let begun = match self.upload {
-            Some(begun) if begun.generation == writing.generation => begun,
-            Some(_) => return Err(Error::Reopened),
-            None => Begun { upload: begin_upload(&writing.transaction)?, generation: writing.generation },
-        };
-        if !self.buffer.is_empty() {
-            let bytes = std::mem::take(&mut self.buffer);
-            self.buffer = put_piece(&writing.transaction, begun.upload, self.pieces, bytes)?;
-        }
-        Ok(begun)
-    }
-
-    /// Stores what is left of the bytes and makes the whole a blob.
-    fn store_blob(&mut self) -> Result<(BlobHash, u64), Error> {
-        let hash = Hash(std::mem::take(&mut self.hasher).finalize().into());
-        let key = keys::hash(&self.scope, &hash);
-        let inner = Arc::clone(&self.inner);
-        let writing = inner.blobs.file.begin_write(Durability::Immediate, true)?;
-        inner.blobs.bring(&key);
-        let known = {
-            let blobs = writing.transaction.open_table(BLOBS).map_err(failed)?;
-            blobs.get(key.as_slice()).map_err(failed)?.is_some()
-        };
-        if known {
-            // Stored durably before; what this upload brought is removed when it is dropped.
-            writing.abort()?;
-            return Ok((hash, self.size));
-        }
-        let begun = self.flush(&writing)?;
-        let stored = StoredBlob { upload: begun.upload, size: self.size, piece_bytes: PIECE_BYTES };
-        let value = codec::encode(&key, &stored)?;
-        let transaction = &writing.transaction;
-        transaction.open_table(BLOBS).map_err(failed)?.insert(key.as_slice(), value.as_slice()).map_err(failed)?;
-        end_upload(transaction, begun.upload)?;
-        // From here on the pieces may be the blob's, even if the commit fails: the next open knows.
-        self.upload = None;
-        writing.commit()?;
-        Ok((hash, self.size))
-    }
-}
-
-impl BlobWriter for Writer {
-    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
-        self.hasher.update(bytes);
-        self.size += bytes.len() as u64;
-        while !bytes.is_empty() {
-            let room = PIECE_BYTES as usize - self.buffer.len();
-            let (now, later) = bytes.split_at(room.min(bytes.len()));
-            self.buffer.extend_from_slice(now);
-            bytes = later;
-            if self.buffer.len() == PIECE_BYTES as usize {
-                guarded(|| self.store_piece())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(BlobHash, u64), Error> {
-        if self.broken {
-            return Err(Error::Backend { message: "an earlier piece of the blob failed".into(), disk_full: false });
-        }
-        guarded(|| self.store_blob())
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        let Some(begun) = self.upload else { return };
-        let removed = guarded(|| {
-            let writing = self.inner.blobs.begin_lazy()?;
-            if begun.generation != writing.generation {
-                return writing.abort();
-            }
-            remove_upload(&writing.transaction, begun.upload)?;
-            writing.commit()
-        });
-        if let Err(error) = removed {
-            tracing::warn!(%error, upload = begun.upload, "an unfinished upload stays until the next open");
-        }
-    }
 }
 
 pub(super) struct Reader {

@@ -113,7 +113,7 @@ impl Inner {
     }
 
     fn try_group<'a>(&self, group: &'a [Pending], progress: &mut Progress<'a>) -> Result<(), Error> {
-        let writing = self.main.begin_write(Durability::Immediate, self.repairs_quickly())?;
+        let writing = self.main.begin_write(Durability::Immediate, self.main.reaches(self.quick_repair_from_bytes))?;
         let mut tables = WriteTables::new(&writing.transaction);
         let mut logged = wal::Body::new();
         let before: Seq = tables.get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)?;
@@ -166,13 +166,6 @@ impl Inner {
 
     fn last_commit(&self) -> Result<Seq, Error> {
         ReadTables::new(self.main.begin_read()?).get(Table::Meta, SEQ_KEY)?.ok_or_else(no_seq)
-    }
-
-    /// Whether the main file has grown so large that a commit should spare a crash the walk over it, at the price of a
-    /// sync.
-    fn repairs_quickly(&self) -> bool {
-        let size = self.main.source().path().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
-        size >= self.quick_repair_from_bytes
     }
 }
 

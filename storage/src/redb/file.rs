@@ -82,12 +82,20 @@ pub(super) struct Writing<'f> {
     pub(super) transaction: WriteTransaction,
     /// Of the file when it began.
     pub(super) generation: u64,
-    _turn: MutexGuard<'f, ()>,
+    turn: MutexGuard<'f, ()>,
 }
 
 impl Writing<'_> {
     pub(super) fn commit(self) -> Result<(), Error> {
         self.transaction.commit().map_err(failed)
+    }
+
+    /// As [`commit`](Self::commit), and lets whoever waits longest write next.
+    pub(super) fn commit_and_yield(self) -> Result<(), Error> {
+        let Self { transaction, turn, .. } = self;
+        transaction.commit().map_err(failed)?;
+        MutexGuard::unlock_fair(turn);
+        Ok(())
     }
 
     /// Makes it visible alone; the next commit that is durable takes it along.
@@ -140,6 +148,12 @@ impl RedbFile {
         database.begin_read().map_err(failed)
     }
 
+    /// Whether the file has grown so large that a commit should spare a crash the walk over it, at the price of a sync.
+    pub(super) fn reaches(&self, bytes: u64) -> bool {
+        let size = self.source.path().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
+        size >= bytes
+    }
+
     /// Begins to write; [`Error::Halted`] while the file cannot be written to.
     pub(super) fn begin_write(&self, durability: Durability, quick_repair: bool) -> Result<Writing<'_>, Error> {
         let turn = self.turn.lock();
@@ -151,7 +165,7 @@ impl RedbFile {
         let mut transaction = database.begin_write().map_err(failed)?;
         transaction.set_durability(durability).map_err(failed)?;
         transaction.set_quick_repair(quick_repair);
-        Ok(Writing { transaction, generation: current.generation, _turn: turn })
+        Ok(Writing { transaction, generation: current.generation, turn })
     }
 
     /// Whether the file takes writes; one that does not is opened again when it is time.

@@ -39,7 +39,7 @@ pub struct RedbOptions {
     pub cache_bytes: usize,
     /// Memory for caching pages of the blob file, in bytes. Default: 16 MiB.
     pub blob_cache_bytes: usize,
-    /// From this size of the main file on, a commit also writes what spares a walk over the whole file after a crash,
+    /// From this size of a file on, a commit to it also writes what spares a walk over the whole file after a crash,
     /// which takes a second sync. Default: 1 GiB; 285 MB were walked in 0.6 s. Other backends than
     /// files count as empty.
     pub quick_repair_from_bytes: u64,
@@ -75,7 +75,7 @@ pub struct RedbStore {
 struct Inner {
     main: file::RedbFile,
     wal: Arc<wal::Wal>,
-    /// From this size of the main file on, a commit also writes what spares a walk over it after a crash.
+    /// From this size of a file on, a commit to it also writes what spares a walk over it after a crash.
     quick_repair_from_bytes: u64,
     queue: commit::Queue,
     blobs: Arc<blob::BlobFile>,

@@ -138,8 +138,8 @@ pub(super) fn store(
         }
     });
     let blobs = RedbFile::open(sources.blobs, folder, settings(options.blob_cache_bytes, options), mend)?;
-    let blobs = Arc::new(BlobFile::new(blobs)?);
     let quick_repair_from_bytes = options.quick_repair_from_bytes;
+    let blobs = Arc::new(BlobFile::new(blobs, quick_repair_from_bytes)?);
     Ok(RedbStore {
         inner: Arc::new(Inner { main, wal, quick_repair_from_bytes, queue: Queue::default(), blobs, lock }),
     })
