@@ -99,6 +99,34 @@ fn a_folder_copied_from_a_running_store_opens_as_after_a_crash() {
 }
 
 #[test]
+fn uploads_that_end_together_are_all_in_the_file_when_they_are_acknowledged() {
+    const THREADS: u8 = 8;
+    const EACH: u8 = 12;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (scope, store) = (sample::scope(), open(folder.path()).expect("it is made"));
+    let upload = |bytes: &[u8]| {
+        let mut writer = store.write_blob(&scope).expect("a writer");
+        writer.write(bytes).expect("it is taken");
+        writer.finish().expect("it is stored").0
+    };
+    thread::scope(|threads| {
+        for thread in 0..THREADS {
+            threads.spawn(move || {
+                for number in 0..EACH {
+                    upload(&[thread, number]);
+                }
+            });
+        }
+    });
+    // A copy has what is in the file, and nothing that is in memory alone.
+    let copy = open(copy(folder.path()).path()).expect("the copy opens");
+    for bytes in (0..THREADS).flat_map(|thread| (0..EACH).map(move |number| [thread, number])) {
+        assert!(copy.read_blob(&scope, &Hash::of(&bytes)).is_ok(), "{bytes:?}");
+    }
+    assert_eq!(upload(&[0, 0]), Hash::of(&[0, 0]), "it is known");
+}
+
+#[test]
 fn a_damaged_file_is_an_error_and_its_data_never_served() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = open(folder.path()).expect("it opens");
