@@ -33,7 +33,8 @@ pub fn zip(data: &[u8]) -> Vec<u8> {
         let length = u16::try_from(name.len()).expect("a name is short").to_le_bytes();
         let sizes = number(bytes.len());
         // Version, no flags, stored, no time.
-        let shared = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sum(bytes).to_le_bytes(), &sizes, &sizes, &length, &[0, 0]];
+        let shared =
+            [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sum(bytes).to_le_bytes(), &sizes, &sizes, &length, &[0, 0]];
         let shared = shared.concat();
         directory.extend([b"PK\x01\x02\x14\0", &shared[..], &[0; 10], &number(file.len()), name].concat());
         file.extend([b"PK\x03\x04", &shared[..], name, bytes].concat());

@@ -37,9 +37,13 @@ pub fn for_parser(text: &str) -> Cow<'_, str> {
         line = end + 1;
     }
     match copy {
-        Some(bytes) => Cow::Owned(String::from_utf8(bytes).expect("ASCII bytes replaced ASCII bytes")),
+        Some(bytes) => Cow::Owned(owned(bytes)),
         None => Cow::Borrowed(text),
     }
+}
+
+fn owned(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("ASCII bytes replaced ASCII bytes")
 }
 
 /// The offset of the first marker of `line` that is past a bound.

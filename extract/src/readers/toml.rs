@@ -122,7 +122,8 @@ impl<'a> Found<'a> {
     fn entries(&mut self, table: &'a Table, path: &str, own: &str, start: usize) {
         for (name, item) in table {
             let key = segment(name);
-            let full = joined(path, &key);
+            // Made for tables alone: a table's path may be as long as the file, and it may have as many keys.
+            let full = || joined(path, &key);
             let below = joined(own, &key);
             let key_start =
                 table.key(name).and_then(toml_edit::Key::span).map_or(start, |span| self.line_start(span.start));
@@ -131,8 +132,9 @@ impl<'a> Found<'a> {
                     let end = value.span().map_or(key_start, |span| span.end);
                     self.keys.push((below, key_start..end.max(key_start), Some(value)));
                 }
-                Item::Table(inner) if inner.is_dotted() => self.entries(inner, &full, &below, key_start),
+                Item::Table(inner) if inner.is_dotted() => self.entries(inner, &full(), &below, key_start),
                 Item::Table(inner) => {
+                    let full = full();
                     if let Some(span) = inner.span().filter(|_| !inner.is_implicit()) {
                         self.headings.push((span.start, full.clone()));
                     }
@@ -140,7 +142,7 @@ impl<'a> Found<'a> {
                 }
                 Item::ArrayOfTables(tables) => {
                     for (number, inner) in tables.iter().enumerate() {
-                        let full = format!("{full}[{number}]");
+                        let full = format!("{}[{number}]", full());
                         if let Some(span) = inner.span() {
                             self.headings.push((span.start, full.clone()));
                         }

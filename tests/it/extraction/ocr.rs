@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use loom::extraction::contract::Locator;
 use loom::extraction::Extractors;
+use loom::extraction::contract::Locator;
 
 use super::{read, settings};
 
@@ -89,10 +89,8 @@ fn the_words_of_a_scanned_page_and_of_a_picture_are_read() {
 #[test]
 fn a_page_that_claims_to_be_huge_is_read_or_lost() {
     let extractors = Extractors::new(&settings()).unwrap();
-    let image = stream(
-        "/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8",
-        b"x",
-    );
+    let image =
+        stream("/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8", b"x");
     let file = page("q 14400 0 0 14400 0 0 cm /X Do Q", image);
     let huge = String::from_utf8_lossy(&file).replace("[0 0 300 200]", "[0 0 14400 14400]");
     let artifact = read(&extractors, "pdf", huge.as_bytes()).unwrap();
