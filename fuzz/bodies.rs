@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use loom::chunk::{ChunkSettings, FRONT_MATTER_BYTES_MAX, FrontMatter, cut};
+use loom::chunk::{ChunkSettings, FRONT_MATTER_BYTES_MAX, FrontMatter, cut, cut_artifact};
+use loom::extraction::contract::{Artifact, ArtifactLimits, check};
 use loom::ops;
 use loom::{Caller, Code, Config, Engine, Error, Kind};
 use loom_index::Error as IndexError;
@@ -51,6 +52,34 @@ pub fn front_matter(data: &[u8]) {
         assert!(tags.iter().all(|tag| !tag.is_empty()));
     }
     chunk(text.as_bytes());
+}
+
+/// An artifact as somebody else's extractor may send it. What passes the checks passes them again and comes back from JSON as it
+/// is; the engine cuts it into passages of its text, each with a mark.
+pub fn artifact(data: &[u8]) {
+    let Ok(mut artifact) = serde_json::from_slice::<Artifact>(data) else { return };
+    let (format, limits) = (artifact.format.clone(), ArtifactLimits::default());
+    if check(&mut artifact, &format, &limits).is_err() {
+        return;
+    }
+    let again = serde_json::to_vec(&artifact).expect("an artifact is plain data");
+    assert!(!again.contains(&0) && !String::from_utf8_lossy(&again).contains("\\u0000"), "no NUL is left");
+    let mut back: Artifact = serde_json::from_slice(&again).expect("what was written is read");
+    assert_eq!(check(&mut back, &format, &limits), Ok(()));
+    assert_eq!(back, artifact);
+    let settings = ChunkSettings::new(200, 150).expect("within the bounds");
+    let extracted = cut_artifact(artifact, settings);
+    assert_eq!(extracted.marks.len(), extracted.cut.pieces.len());
+    let mut last = 0;
+    for piece in &extracted.cut.pieces {
+        let [start, end] =
+            [piece.place.byte_start, piece.place.byte_end].map(|byte| usize::try_from(byte).expect("a place"));
+        let passage = &extracted.text[start..end];
+        assert!(!passage.trim().is_empty() && last < end, "{passage:?} moves on");
+        assert!(passage.chars().count() <= settings.size(), "{passage:?} fits");
+        last = end;
+    }
+    assert_eq!(extracted.text.trim().is_empty(), extracted.cut.pieces.is_empty());
 }
 
 /// Terms keep their bounds, and a text that is said twice has its terms twice.

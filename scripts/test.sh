@@ -37,9 +37,14 @@ if command -v cargo-fuzz >/dev/null; then
     for target in fuzz/fuzz_targets/*.rs; do
         target="$(basename "$target" .rs)"
         found="$(mktemp -d)"
-        # New inputs go to a folder of their own; LOOM_FUZZ_SECONDS sets how long each target runs.
+        # How long each target runs; the readers are many.
+        case "$target" in
+            read_*) seconds="${LOOM_FUZZ_READER_SECONDS:-10}" ;;
+            *) seconds="${LOOM_FUZZ_SECONDS:-30}" ;;
+        esac
+        # New inputs go to a folder of their own.
         CARGO_TARGET_DIR="$CARGO_TARGET_DIR/fuzz" cargo fuzz run -s none "$target" "$found" "fuzz/corpus/$target" -- \
-            -max_total_time="${LOOM_FUZZ_SECONDS:-30}" -timeout=30 -verbosity=0 -print_final_stats=1
+            -max_total_time="$seconds" -timeout=30 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1
         rm -r "$found"
     done
 else

@@ -5,10 +5,17 @@
 
 use std::error::Error;
 use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use loom_extract::contract::{Artifact, ArtifactLimits, Block, BlockKind, CONTRACT_VERSION, Request, Table, check};
-use loom_extract::readers::{Bounds, Context, NoOcr, Ocr, PathLauncher, ProgramOcr, extract};
+use loom_extract::readers::{
+    Bounds, Context, Languages, Launcher, NoOcr, Ocr, OcrFailure, Program, ProgramOcr, Run, extract,
+};
+
+/// How long one page may take to be read.
+const PAGE_WAIT: Duration = Duration::from_secs(20);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,8 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut request = Request { contract: CONTRACT_VERSION, format: format.clone(), ..Request::default() };
     request.options.encoding = std::env::var("ENCODING").unwrap_or_default();
     request.options.sql_dialect = std::env::var("SQL_DIALECT").unwrap_or_default();
-    let programs = ProgramOcr::new(&PathLauncher, &bytes, "", Duration::from_secs(20));
-    let ocr: &dyn Ocr = if std::env::var_os("OCR").is_some() { &programs } else { &NoOcr };
+    let languages = std::env::var_os("OCR").map(|_| Languages::installed(&Unconfined, "", PAGE_WAIT)).transpose()?;
+    let programs = languages.as_ref().map(|languages| ProgramOcr::new(&Unconfined, &bytes, languages, PAGE_WAIT));
+    let ocr: &dyn Ocr = programs.as_ref().map_or(&NoOcr, |programs| programs);
     let begun = Instant::now();
     let context = Context { bounds: Bounds::within(Duration::from_mins(1)), ocr };
     let read = extract(&bytes, &request, &context);
@@ -42,6 +50,31 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(refusal) => writeln!(out, "refused: {refusal}")?,
     }
     Ok(())
+}
+
+/// Starts OCR programs as they are on the path, and waits for as long as they take.
+struct Unconfined;
+
+impl Launcher for Unconfined {
+    fn finds(&self, _: Program) -> bool {
+        true
+    }
+
+    fn launch(&self, run: &Run<'_>, _: Instant) -> Result<Vec<u8>, OcrFailure> {
+        let failed = |what: &dyn std::fmt::Display| OcrFailure::Failed(format!("{}: {what}", run.program.name()));
+        let mut command = Command::new(run.program.name());
+        command.args(&run.arguments).envs(run.environment.iter().copied());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let input = child.stdin.take();
+        let output = thread::scope(|scope| {
+            // A program that ends before it has read everything says why by its status.
+            scope.spawn(move || input.map(|mut input| input.write_all(run.input)));
+            child.wait_with_output()
+        });
+        let output = output.map_err(|error| failed(&error))?;
+        if output.status.success() { Ok(output.stdout) } else { Err(failed(&output.status)) }
+    }
 }
 
 fn millis(took: Duration) -> f64 {

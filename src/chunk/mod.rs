@@ -11,7 +11,6 @@ mod extracted;
 mod front_matter;
 mod html_heading;
 mod outline;
-mod parser_text;
 mod plain;
 mod ruler;
 mod settings;

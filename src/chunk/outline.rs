@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use loom_extract::commonmark::for_parser;
 use pulldown_cmark::{CodeBlockKind, Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
+use super::html_heading;
 use super::plain::one_line;
-use super::{html_heading, parser_text};
 use crate::keys::{Code, CodeKind, toml};
 
 /// The most bytes of a heading in a breadcrumb; a longer one is cut on a grapheme border.
@@ -59,7 +60,7 @@ pub(super) enum ZoneKind {
 ///
 /// A heading without any text names nothing and is text.
 pub(super) fn read(text: &str) -> Outline {
-    let blocks = parser_text::for_parser(text);
+    let blocks = for_parser(text);
     let mut reader = Reader {
         text,
         events: Parser::new_ext(&blocks, Options::ENABLE_TABLES).into_offset_iter(),

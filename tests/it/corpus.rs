@@ -1,59 +1,12 @@
-//! The fuzz targets' corpora, replayed: each input once gave trouble somewhere, or shows a corner.
-
-use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-
-use random::Random;
+//! The fuzz targets' corpora, replayed; those of readers are in `extract/tests/corpus.rs`.
 
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;
-#[path = "../crash/random.rs"]
-mod random;
+#[path = "../../fuzz/replay.rs"]
+mod replay;
 
-/// Runs a target's body on every file of its corpus, and on inputs made from them at random: `LOOM_FUZZ_MUTATIONS` of
-/// each file, 20 by default.
 fn replay(target: &str, body: impl Fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let mut files: Vec<_> =
-        fs::read_dir(&folder).expect("a corpus").map(|entry| entry.expect("an entry").path()).collect();
-    files.sort();
-    assert!(files.len() >= 3, "{target} has a corpus");
-    let inputs: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).expect("a readable file")).collect();
-    for (file, input) in files.iter().zip(&inputs) {
-        // Shown when the body panics.
-        eprintln!("{}", file.display());
-        body(input);
-    }
-    let mutations = std::env::var("LOOM_FUZZ_MUTATIONS").map_or(20, |value| value.parse().expect("a number"));
-    let mut random = Random(1);
-    for nth in 0..mutations * inputs.len() {
-        let input = mutated(&inputs[nth % inputs.len()], &inputs, &mut random);
-        let held = catch_unwind(AssertUnwindSafe(|| body(&input))).is_ok();
-        assert!(held, "{target} fails on {}", input.escape_ascii());
-    }
-}
-
-/// An input with one to four changes: a bit, a byte, a piece left out, repeated, or taken from another input.
-fn mutated(input: &[u8], others: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
-    let mut input = input.to_vec();
-    for _ in 0..=random.below(4) {
-        let mut place = |end: usize| usize::try_from(random.below(end as u64 + 1)).expect("a place");
-        let at = place(input.len());
-        let end = (at + 1 + place(16)).min(input.len());
-        let other = &others[place(others.len() - 1)];
-        let from = place(other.len());
-        let piece = other[from..(from + 1 + place(64)).min(other.len())].to_vec();
-        match place(5) {
-            0 if at < input.len() => input[at] ^= 1 << place(7),
-            1 if at < input.len() => input[at] = [0, 0x7f, 0x80, 0xff, b'"', b'\n'][place(5)],
-            2 => drop(input.drain(at..end)),
-            3 => drop(input.splice(at..at, input[at..end].to_vec())),
-            4 => drop(input.splice(at..end, piece)),
-            _ => drop(input.splice(at..at, piece)),
-        }
-    }
-    input
+    replay::replay(concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus"), target, body);
 }
 
 #[test]
@@ -94,4 +47,9 @@ fn any_record_is_decoded_or_refused() {
 fn any_vector_files_are_opened_or_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     replay("vectors", |data| bodies::vectors(folder.path(), data));
+}
+
+#[test]
+fn any_artifact_is_checked_and_what_passes_is_cut() {
+    replay("artifact", bodies::artifact);
 }

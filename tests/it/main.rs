@@ -12,9 +12,13 @@ mod extraction;
 mod extractor;
 mod faults;
 mod harness;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod house;
 mod http;
 mod library;
+#[cfg(target_os = "linux")]
+mod memory;
 mod operator;
 mod ops;
 mod properties;

@@ -38,6 +38,16 @@ pub struct Artifact {
     pub warnings: Vec<String>,
 }
 
+impl Artifact {
+    /// The bytes of its text: whole, of blocks, and of cells as they are shown.
+    pub fn text_bytes(&self) -> usize {
+        let blocks = self.blocks.iter().map(|block| block.text.len());
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        let cells = rows.flat_map(|row| &row.1).map(|cell| cell.shown().len());
+        self.text.as_ref().map_or(0, String::len) + blocks.chain(cells).sum::<usize>()
+    }
+}
+
 /// The parser's name and version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Parser {

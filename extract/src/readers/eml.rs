@@ -70,10 +70,12 @@ fn body(message: &Message<'_>, artifact: &mut Artifact, context: &Context<'_>) -
     let has_text = message.text_bodies().any(mail_parser::MessagePart::is_text);
     let is_html = message.html_bodies().any(mail_parser::MessagePart::is_text_html);
     if is_html && !(has_text && message.text_bodies().any(|part| !part.is_text_html())) {
+        let mut bounds = context.bounds.clone();
         for at in 0..message.html_body_count() {
             let Some(source) = message.body_html(at) else { continue };
             context.bounds.check_text(source.len())?;
-            let page = html::blocks(&source, &context.bounds)?;
+            let page = html::blocks(&source, &bounds)?;
+            bounds.cells -= page.cells().min(bounds.cells);
             let shift = u32::try_from(artifact.tables.len()).unwrap_or(u32::MAX);
             artifact.blocks.extend(page.blocks.into_iter().map(|mut block| {
                 block.table = block.table.map(|table| table + shift);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::contract::{Artifact, BlockKind, Coverage, CoverageUnit, Refusal, RefusalCode, Request, lost};
 
 use super::office::{Output, Package, Xml, corrupt, encrypted, joined};
-use super::{Context, html};
+use super::{Bounds, Context, html};
 
 const WHAT: &str = "an electronic book";
 /// The most pages of a book.
@@ -38,7 +38,10 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
     let before = output.len();
     for part in &book.pages {
         match package.text(part)? {
-            Some(text) => output.push_page(html::blocks(&text, &context.bounds)?)?,
+            Some(text) => {
+                let bounds = Bounds { cells: output.cells_left(), ..context.bounds.clone() };
+                output.push_page(html::blocks(&text, &bounds)?)?;
+            }
             None => missing += 1,
         }
     }

@@ -70,6 +70,7 @@ impl Tree {
         self.is_cut
     }
 
+    /// The path to a value; no more of it is written than tells that it is longer than [`PATH_BYTES_MAX`].
     fn path(&self, at: u32, with_indexes: bool) -> String {
         let mut names = Vec::new();
         let mut next = at;
@@ -83,11 +84,14 @@ impl Tree {
             if is_index && !with_indexes {
                 continue;
             }
+            if path.len() > PATH_BYTES_MAX {
+                break;
+            }
             if !is_index && !path.is_empty() {
                 path.push('.');
             }
-            // A table of TOML has its whole path as its name.
-            path.push_str(name);
+            // A table of TOML has its whole path as its name, and the numbers of items in it, which may be left out below.
+            path.push_str(&name[..name.floor_char_boundary(2 * PATH_BYTES_MAX)]);
         }
         if with_indexes { path } else { without_indexes(&path) }
     }

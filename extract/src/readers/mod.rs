@@ -5,7 +5,8 @@
 //! a dead process.
 
 use crate::contract::{
-    Artifact, CONTRACT_VERSION, Capabilities, FormatCapability, Parser, Refusal, RefusalCode, Request, lost,
+    Artifact, ArtifactLimits, CONTRACT_VERSION, Capabilities, FormatCapability, Parser, Refusal, RefusalCode, Request,
+    Table, lost,
 };
 
 mod bounds;
@@ -42,9 +43,7 @@ mod xlsx;
 mod yaml;
 
 pub use bounds::Bounds;
-pub use ocr::{
-    Languages, Launcher, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText, PathLauncher, Program, ProgramOcr, Run,
-};
+pub use ocr::{Languages, Launcher, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText, Program, ProgramOcr, Run};
 
 /// What a reader is given beside the file.
 pub struct Context<'a> {
@@ -121,7 +120,26 @@ pub fn extract(bytes: &[u8], request: &Request, context: &Context<'_>) -> Result
     let mut artifact = (reader.read)(bytes, request, context)?;
     artifact.contract = CONTRACT_VERSION;
     reader.format.clone_into(&mut artifact.format);
+    within_bounds(&artifact, &context.bounds)?;
     Ok(artifact)
+}
+
+/// Refuses what goes beyond the bounds, or beyond what anybody takes from an extractor, where a reader has no finer way.
+fn within_bounds(artifact: &Artifact, bounds: &Bounds) -> Result<(), Refusal> {
+    let limits = ArtifactLimits::default();
+    let cells = |table: &Table| table.rows.len().saturating_mul(table.columns.len());
+    for (count, most, what) in [
+        (artifact.blocks.len(), limits.blocks, "blocks of text"),
+        (artifact.tables.len(), limits.tables, "tables"),
+        (artifact.tables.iter().map(cells).sum(), bounds.cells, "cells of tables"),
+        (artifact.text_bytes(), bounds.text_bytes, "bytes of text"),
+    ] {
+        if count > most {
+            let message = format!("the file holds more than {most} {what}");
+            return Err(Refusal::new(RefusalCode::ResourceLimit, message));
+        }
+    }
+    Ok(())
 }
 
 /// A parser of this crate.

@@ -108,31 +108,33 @@ fn heading_end(body: &str) -> Option<usize> {
 struct Found<'a> {
     text: &'a str,
     headings: Vec<(usize, String)>,
-    /// The path of the table that a key is written in, its own path in that table, its bytes, and its value.
-    keys: Vec<(String, String, Range<usize>, Option<&'a Value>)>,
+    /// A key's path in the table that it is written in, its bytes, and its value.
+    keys: Vec<(String, Range<usize>, Option<&'a Value>)>,
 }
 
 impl<'a> Found<'a> {
     /// Notes a table with a heading, or the root.
     fn table(&mut self, table: &'a Table, path: &str) {
-        self.entries(table, path, path, "", 0);
+        self.entries(table, path, "", 0);
     }
 
-    /// Notes what is in a table: `written_in` is the heading that its keys stand under, `own` the dotted path below that.
-    fn entries(&mut self, table: &'a Table, path: &str, written_in: &str, own: &str, start: usize) {
+    /// Notes what is in a table: `own` is the dotted path below the heading that its keys stand under.
+    fn entries(&mut self, table: &'a Table, path: &str, own: &str, start: usize) {
         for (name, item) in table {
             let key = segment(name);
-            let full = joined(path, &key);
+            // Made for tables alone: a table's path may be as long as the file, and it may have as many keys.
+            let full = || joined(path, &key);
             let below = joined(own, &key);
             let key_start =
                 table.key(name).and_then(toml_edit::Key::span).map_or(start, |span| self.line_start(span.start));
             match item {
                 Item::Value(value) => {
                     let end = value.span().map_or(key_start, |span| span.end);
-                    self.keys.push((written_in.to_owned(), below, key_start..end.max(key_start), Some(value)));
+                    self.keys.push((below, key_start..end.max(key_start), Some(value)));
                 }
-                Item::Table(inner) if inner.is_dotted() => self.entries(inner, &full, written_in, &below, key_start),
+                Item::Table(inner) if inner.is_dotted() => self.entries(inner, &full(), &below, key_start),
                 Item::Table(inner) => {
+                    let full = full();
                     if let Some(span) = inner.span().filter(|_| !inner.is_implicit()) {
                         self.headings.push((span.start, full.clone()));
                     }
@@ -140,7 +142,7 @@ impl<'a> Found<'a> {
                 }
                 Item::ArrayOfTables(tables) => {
                     for (number, inner) in tables.iter().enumerate() {
-                        let full = format!("{full}[{number}]");
+                        let full = format!("{}[{number}]", full());
                         if let Some(span) = inner.span() {
                             self.headings.push((span.start, full.clone()));
                         }
@@ -162,18 +164,18 @@ impl<'a> Found<'a> {
     /// The tables in the order of the text, each with its keys.
     fn into_tree(mut self, end: usize) -> Tree {
         self.headings.sort();
-        self.keys.sort_by_key(|key| key.2.start);
+        self.keys.sort_by_key(|key| key.1.start);
         let mut tree = Tree::default();
         let mut keys = self.keys.into_iter().peekable();
         let first = self.headings.first().map_or(end, |heading| heading.0);
-        while let Some((_, name, range, value)) = keys.next_if(|key| key.2.start < first) {
+        while let Some((name, range, value)) = keys.next_if(|key| key.1.start < first) {
             leaf(&mut tree, &name, range, value);
         }
         for (at, (start, path)) in self.headings.iter().enumerate() {
             let next = self.headings.get(at + 1).map_or(end, |heading| heading.0);
             let mut table_end = *start;
             tree.open(path.as_str(), *start);
-            while let Some((_, name, range, value)) = keys.next_if(|key| key.2.start < next) {
+            while let Some((name, range, value)) = keys.next_if(|key| key.1.start < next) {
                 table_end = range.end;
                 leaf(&mut tree, &name, range, value);
             }

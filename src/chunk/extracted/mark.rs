@@ -1,9 +1,9 @@
 //! What a passage of an extracted file is, and where it stands in its source.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use loom_extract::contract::{BlockKind, BoundingBox, Locator};
+use loom_extract::contract::{Block, BlockKind, BoundingBox, Locator};
 use loom_storage::Place;
 
 use super::{Laid, LaidRows};
@@ -27,18 +27,40 @@ pub struct Mark {
 
 /// A mark for each piece.
 pub(super) fn marks(text: &str, cut: &Cut, blocks: &[Laid<'_>]) -> Vec<Mark> {
-    cut.pieces.iter().map(|piece| mark(text, piece, blocks)).collect()
+    let mut spelt = BTreeMap::new();
+    cut.pieces.iter().map(|piece| mark(text, piece, blocks, &mut spelt)).collect()
 }
 
-fn mark(text: &str, piece: &Piece, blocks: &[Laid<'_>]) -> Mark {
+/// The names of a block by the first word of their last parts, in lower case.
+type Spelt = HashMap<String, Vec<usize>>;
+
+fn spelt(block: &Block) -> Spelt {
+    let mut spelt = Spelt::new();
+    for (at, name) in block.keys.iter().enumerate() {
+        let last = last_part(name);
+        spelt.entry(words(&last).next().unwrap_or_default().to_owned()).or_default().push(at);
+    }
+    spelt
+}
+
+fn last_part(name: &str) -> String {
+    name.rsplit('.').next().unwrap_or(name).to_lowercase()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+fn mark(text: &str, piece: &Piece, blocks: &[Laid<'_>], spelt: &mut BTreeMap<usize, Spelt>) -> Mark {
     let range = range_of(piece.place);
     let first = blocks.partition_point(|laid| laid.end <= range.start);
     let end = first + blocks[first..].partition_point(|laid| laid.start < range.end);
-    let blocks = &blocks[first..end];
+    // Those of blocks that end before this piece are of no more use.
+    *spelt = spelt.split_off(&first);
     Mark {
-        block_type: block_type(blocks),
-        locator: locator(blocks, &range, piece.place),
-        keys: names(text, piece, blocks, &range),
+        block_type: block_type(&blocks[first..end]),
+        locator: locator(&blocks[first..end], &range, piece.place),
+        keys: names(text, piece, (&blocks[first..end], first), &range, spelt),
     }
 }
 
@@ -55,9 +77,15 @@ fn block_type(blocks: &[Laid<'_>]) -> &'static str {
     if kinds.all(|kind| kind == first) { first.name() } else { MIXED }
 }
 
-/// The names of the piece's own code and of its blocks; of a block that goes on outside the piece, those that the piece
-/// spells.
-fn names(text: &str, piece: &Piece, blocks: &[Laid<'_>], range: &Range<usize>) -> Vec<String> {
+/// The names of the piece's own code and of its blocks, which are counted from `first`; of a block that goes on outside the
+/// piece, those that the piece spells.
+fn names(
+    text: &str,
+    piece: &Piece,
+    (blocks, first): (&[Laid<'_>], usize),
+    range: &Range<usize>,
+    cut: &mut BTreeMap<usize, Spelt>,
+) -> Vec<String> {
     let passage = text.get(range.clone()).unwrap_or_default().to_lowercase();
     let mut seen = HashSet::new();
     let mut names = Vec::new();
@@ -68,14 +96,17 @@ fn names(text: &str, piece: &Piece, blocks: &[Laid<'_>], range: &Range<usize>) -
         }
     };
     piece.keys.iter().for_each(|name| add(name));
-    for laid in blocks {
-        let is_whole = range.start <= laid.start && laid.end <= range.end;
-        for name in &laid.block.keys {
-            let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
-            if is_whole || passage.contains(&last) {
-                add(name);
-            }
+    for (at, laid) in blocks.iter().enumerate().filter(|(_, laid)| !laid.block.keys.is_empty()) {
+        let keys = &laid.block.keys;
+        if range.start <= laid.start && laid.end <= range.end {
+            keys.iter().for_each(|name| add(name));
+            continue;
         }
+        let spelt = cut.entry(first + at).or_insert_with(|| spelt(laid.block));
+        let mut here: Vec<usize> = words(&passage).filter_map(|word| spelt.get(word)).flatten().copied().collect();
+        here.sort_unstable();
+        here.dedup();
+        here.into_iter().filter(|at| passage.contains(&last_part(&keys[*at]))).for_each(|at| add(&keys[at]));
     }
     names
 }

@@ -300,7 +300,7 @@ fn converse(
                 let payload = frames::read_payload(output, length, frames::SMALL_BYTES_MAX)?;
                 pages.page(serde_json::from_slice(&payload).map_err(|_| Broken::Garbage)?)
             }
-            Kind::Picture => pages.picture(frames::read_payload(output, length, file_bytes_max)?),
+            Kind::Picture => pages.picture(&frames::read_payload(output, length, file_bytes_max)?),
             Kind::Setup | Kind::Hello | Kind::Unconfined | Kind::Request | Kind::Words | Kind::Probe => {
                 return Err(Broken::Garbage);
             }

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod hostile;
+mod ocr;
 mod process;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -6,6 +6,9 @@ use super::sniff::Dialect;
 use crate::contract::Refusal;
 use crate::readers::Bounds;
 
+/// The most fields of a record that are told: one more than a table has columns.
+const FIELDS_MAX: usize = 16_385;
+
 /// Reads record by record. Blank lines are no records.
 pub struct Records<'a> {
     text: &'a str,
@@ -31,7 +34,7 @@ impl<'a> Records<'a> {
         self.at
     }
 
-    /// Puts the fields of the next record in `fields`; false where there is none.
+    /// Puts the fields of the next record in `fields`, the first [`FIELDS_MAX`] of them; false where there is none.
     pub fn next_into(&mut self, fields: &mut Vec<Cow<'a, str>>) -> bool {
         let bytes = self.text.as_bytes();
         fields.clear();
@@ -43,7 +46,9 @@ impl<'a> Records<'a> {
         }
         loop {
             let field = self.field();
-            fields.push(field);
+            if fields.len() < FIELDS_MAX {
+                fields.push(field);
+            }
             match bytes.get(self.at) {
                 Some(byte) if *byte == self.dialect.delimiter => self.at += 1,
                 Some(b'\r') if bytes.get(self.at + 1) == Some(&b'\n') => {

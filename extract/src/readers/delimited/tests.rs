@@ -195,6 +195,12 @@ fn a_table_past_the_bound_is_cut_and_counted() {
 }
 
 #[test]
+fn fields_past_those_that_a_table_has_are_left_out() {
+    let artifact = read_as("csv", &b"a,".repeat(40_000)).expect("CSV");
+    assert_eq!(artifact.tables[0].columns.len(), 16_384);
+}
+
+#[test]
 fn encodings_and_nothing() {
     assert_eq!(read_as("csv", b"\n\r\n").map_err(|refusal| refusal.code), Err(RefusalCode::NoText));
     assert_eq!(read_as("csv", b",,\n,,\n").map_err(|refusal| refusal.code), Err(RefusalCode::NoText));

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::contract::{BlockKind, Refusal};
+use crate::readers::Bounds;
 use crate::readers::html::{self, Page};
 use crate::readers::office::{Grid, Package, Relation, Xml};
 
@@ -33,6 +34,8 @@ pub struct Walk<'a> {
     pub margins: Vec<String>,
     /// Parts that were read where they are referred to; each is read once.
     pub used_parts: HashSet<String>,
+    /// How many cells the tables of pages of HTML may still have.
+    pub page_cells: usize,
     /// The parts of pictures, in the order of the text.
     pub pictures: Vec<String>,
     /// How many parts in other formats were left out.
@@ -222,7 +225,10 @@ impl Walk<'_> {
         items.push(if extension == "txt" {
             Item::Block(BlockKind::Paragraph, 0, text)
         } else {
-            Item::Page(html::blocks(&text, self.package.bounds)?)
+            let bounds = Bounds { cells: self.page_cells, ..self.package.bounds.clone() };
+            let page = html::blocks(&text, &bounds)?;
+            self.page_cells -= page.cells().min(self.page_cells);
+            Item::Page(page)
         });
         Ok(())
     }

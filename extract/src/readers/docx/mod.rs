@@ -49,6 +49,7 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
         carried: String::new(),
         margins: Vec::new(),
         used_parts: HashSet::new(),
+        page_cells: context.bounds.cells,
         pictures: Vec::new(),
         unread_parts: 0,
     };

@@ -8,6 +8,8 @@ const COLUMNS_MAX: usize = 1000;
 const ROWS_SPANNED_MAX: usize = 65_534;
 /// A longer text is not repeated in the cells that it spans.
 const REPEATED_BYTES_MAX: usize = 500;
+/// The most bytes that the tables of a page repeat.
+const REPEATED_ALL_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The most rows that make up a header.
 const HEADER_ROWS_MAX: usize = 6;
 
@@ -49,35 +51,57 @@ struct Hanging {
     rows: usize,
 }
 
+/// What the tables of a page may still have.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Cells.
+    pub cells: usize,
+    /// Bytes of text that stands in more cells than the source writes it in.
+    pub repeated: usize,
+}
+
+impl Room {
+    /// For so many cells.
+    pub fn of(cells: usize) -> Self {
+        Self { cells, repeated: REPEATED_ALL_BYTES_MAX }
+    }
+}
+
 /// A table that is being read cell by cell.
-pub struct Grid {
+pub struct Grid<'a> {
     lines: Vec<Line>,
     /// What reaches into the row that is being read, by column.
     hanging: Vec<Option<Hanging>>,
-    cells_left: usize,
+    room: &'a mut Room,
+    /// The cells of the widest row: in the end each row has as many.
+    widest: usize,
     /// Rows that were started, those past the bound counted.
     rows: u64,
 }
 
-impl Grid {
-    /// A table that keeps about `cells_max` cells at most: whole rows.
-    pub fn new(cells_max: usize) -> Self {
-        Self { lines: Vec::new(), hanging: Vec::new(), cells_left: cells_max, rows: 0 }
+impl<'a> Grid<'a> {
+    /// A table of the rows that there is room for.
+    pub fn new(room: &'a mut Room) -> Self {
+        Self { lines: Vec::new(), hanging: Vec::new(), room, widest: 1, rows: 0 }
     }
 
     /// Starts a row; `in_head` in the part of the table that is its head.
     pub fn start_row(&mut self, in_head: bool) {
         self.end_row();
         self.rows += 1;
-        if self.cells_left > 0 {
+        if self.has_room(self.lines.len() + 1) {
             self.lines.push(Line { number: self.rows, in_head, ..Line::default() });
         }
+    }
+
+    fn has_room(&self, rows: usize) -> bool {
+        rows.saturating_mul(self.widest) <= self.room.cells
     }
 
     /// Adds the next cell of the row.
     pub fn cell(&mut self, source: Source) {
         let Some(line) = self.lines.last_mut().filter(|line| line.number == self.rows) else { return };
-        while let Some(text) = hangs(&mut self.hanging, line.cells.len()) {
+        while let Some(text) = hangs(&mut self.hanging, line.cells.len(), self.room) {
             line.cells.push(text);
         }
         let is_first = line.cells.is_empty();
@@ -86,14 +110,16 @@ impl Grid {
         let width = source.columns.clamp(1, COLUMNS_MAX).min(COLUMNS_MAX.saturating_sub(line.cells.len()));
         let rows = if source.rows == 0 { ROWS_SPANNED_MAX } else { source.rows.min(ROWS_SPANNED_MAX) };
         line.is_section = is_first && width > 1 && !source.is_header && !line.in_head;
-        let again = if source.text.len() > REPEATED_BYTES_MAX { String::new() } else { source.text.clone() };
+        let repeated = source.text.len().saturating_mul(width - width.min(1));
+        let is_short = source.text.len() <= REPEATED_BYTES_MAX && repeated <= self.room.repeated;
+        let again = if is_short { source.text.clone() } else { String::new() };
+        self.room.repeated = self.room.repeated.saturating_sub(if is_short { repeated } else { 0 });
         let column = line.cells.len();
         if rows > 1 {
             self.hanging.resize(self.hanging.len().max(column + width), None);
             self.hanging[column..column + width].fill(Some(Hanging { text: again.clone(), rows: rows - 1 }));
         }
         line.cells.extend(std::iter::once(source.text).chain(std::iter::repeat(again)).take(width));
-        self.cells_left = self.cells_left.saturating_sub(width);
     }
 
     /// Fills the rest of the row with what reaches into it.
@@ -104,13 +130,16 @@ impl Grid {
             line.cells[1..].fill(String::new());
         }
         while line.cells.len() < self.hanging.len() {
-            let text = hangs(&mut self.hanging, line.cells.len());
+            let text = hangs(&mut self.hanging, line.cells.len(), self.room);
             line.cells.push(text.unwrap_or_default());
         }
         while self.hanging.last().is_some_and(Option::is_none) {
             self.hanging.pop();
         }
-        self.cells_left = self.cells_left.saturating_sub(1);
+        self.widest = self.widest.max(line.cells.len());
+        if !self.has_room(self.lines.len()) {
+            self.lines.pop();
+        }
     }
 
     /// The table without rows and columns that are blank; `None` where nothing is left.
@@ -120,6 +149,7 @@ impl Grid {
         let last = lines.last().map_or(0, |line| line.number);
         lines.retain(|line| line.cells.iter().any(|cell| !cell.is_empty()));
         let width = lines.iter().map(|line| line.cells.len()).max()?;
+        self.room.cells = self.room.cells.saturating_sub(lines.len().saturating_mul(width));
         for line in &mut lines {
             line.cells.resize(width, String::new());
         }
@@ -147,12 +177,14 @@ impl Grid {
     }
 }
 
-/// The text that reaches into the row at a column, one row less from then on.
-fn hangs(hanging: &mut [Option<Hanging>], column: usize) -> Option<String> {
+/// The text that reaches into the row at a column, one row less from then on; nothing where there is no room to repeat it.
+fn hangs(hanging: &mut [Option<Hanging>], column: usize, room: &mut Room) -> Option<String> {
     let slot = hanging.get_mut(column)?;
     let hanging = slot.as_mut()?;
     hanging.rows -= 1;
-    let text = hanging.text.clone();
+    let left = room.repeated.checked_sub(hanging.text.len());
+    let text = left.map_or_else(String::new, |_| hanging.text.clone());
+    room.repeated = left.unwrap_or(room.repeated);
     if hanging.rows == 0 {
         *slot = None;
     }

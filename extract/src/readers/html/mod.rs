@@ -9,9 +9,11 @@ mod grid;
 mod inline;
 mod shown;
 mod table;
+mod tags;
 mod tree;
 mod walk;
 
+use grid::Room;
 use shown::{Shown, content};
 use tree::{NodeId, Tree};
 use walk::Walker;
@@ -58,35 +60,42 @@ pub struct Page {
     pub is_cut: bool,
 }
 
+impl Page {
+    /// The cells of its tables.
+    pub fn cells(&self) -> usize {
+        self.tables.iter().map(|table| table.rows.len() * table.columns.len()).sum()
+    }
+}
+
 /// The blocks of a page: of its content, its title as the first heading where the content has none of the first level.
 ///
 /// # Errors
 /// [`crate::contract::RefusalCode::ResourceLimit`] where the markup multiplies, and
 /// [`crate::contract::RefusalCode::Timeout`].
 pub fn blocks(html: &str, bounds: &Bounds) -> Result<Page, Refusal> {
-    page(html, bounds, 0)
+    page(html, bounds, 0, Room::of(bounds.cells)).map(|(page, _)| page)
 }
 
-/// As [`blocks`], of a page that stands in `frames` others.
-fn page(html: &str, bounds: &Bounds, frames: usize) -> Result<Page, Refusal> {
+/// As [`blocks`], of a page that stands in `frames` others and whose tables have so much room; and the room that is left.
+fn page(html: &str, bounds: &Bounds, frames: usize, room: Room) -> Result<(Page, Room), Refusal> {
     let tree = Tree::parse(html, bounds)?;
     let body = tree.inside(0).find(|id| tree.name(*id) == "body").unwrap_or(0);
-    let mut walker = Walker::new(&tree, Shown { menus_dropped: true }, bounds, frames);
+    let mut walker = Walker::new(&tree, Shown { menus_dropped: true }, bounds, frames, room);
     for root in content(&tree, body) {
         walker.walk(root)?;
     }
-    let mut page = walker.done();
+    let (mut page, mut left) = walker.done();
     if page.blocks.is_empty() {
-        let mut walker = Walker::new(&tree, Shown { menus_dropped: false }, bounds, frames);
+        let mut walker = Walker::new(&tree, Shown { menus_dropped: false }, bounds, frames, room);
         walker.walk(body)?;
-        page = walker.done();
+        (page, left) = walker.done();
     }
     if !page.blocks.iter().any(|block| block.kind == BlockKind::Heading && block.level == 1)
         && let Some(title) = title(&tree)
     {
         page.blocks.insert(0, Block { kind: BlockKind::Heading, level: 1, text: title, ..Block::default() });
     }
-    Ok(page)
+    Ok((page, left))
 }
 
 /// The words of the page's title.

@@ -1,7 +1,9 @@
 //! Which tables hold data, and what they hold.
 
+use std::collections::HashMap;
+
 use super::super::cells::type_cells;
-use super::grid::{Grid, Source};
+use super::grid::{Grid, Room, Source};
 use super::inline::Inline;
 use super::shown::Shown;
 use super::tree::{Data, NodeId, Tree};
@@ -69,10 +71,10 @@ pub fn is_data(tree: &Tree, shown: &Shown, table: NodeId) -> bool {
     rows > 1 && cells > rows && !is_long
 }
 
-/// The table, of at most `cells_max` cells; `None` where all its cells are blank.
-pub fn read(tree: &Tree, shown: &Shown, table: NodeId, cells_max: usize) -> Option<Table> {
+/// The table, as far as there is room; `None` where all its cells are blank.
+pub fn read(tree: &Tree, shown: &Shown, table: NodeId, room: &mut Room) -> Option<Table> {
     let mut name = String::new();
-    let mut grid = Grid::new(cells_max);
+    let mut grid = Grid::new(room);
     walk(tree, table, |id, element| {
         match element {
             "caption" => name = cell_text(tree, shown, id).replace('\n', " "),
@@ -110,6 +112,8 @@ fn walk(tree: &Tree, table: NodeId, mut visit: impl FnMut(NodeId, &str) -> bool)
 /// The text inside a cell, lists and tables in it too, a line for each of its blocks.
 fn cell_text(tree: &Tree, shown: &Shown, cell: NodeId) -> String {
     let mut inline = Inline::default();
+    // The numbers of the last items of lists that have numbers.
+    let mut numbers: HashMap<NodeId, usize> = HashMap::new();
     let mut at = Some(cell);
     while let Some(id) = at {
         let mut goes_in = true;
@@ -129,7 +133,7 @@ fn cell_text(tree: &Tree, shown: &Shown, cell: NodeId) -> String {
                 name if LINES.contains(&name) => {
                     inline.line_if_any();
                     if name == "li" {
-                        inline.push(&item_mark(tree, id));
+                        inline.push(&item_mark(tree, id, &mut numbers));
                     }
                 }
                 _ => {}
@@ -145,9 +149,9 @@ fn cell_text(tree: &Tree, shown: &Shown, cell: NodeId) -> String {
 }
 
 /// What stands before a list's item in a cell.
-fn item_mark(tree: &Tree, item: NodeId) -> String {
-    let list = tree.parent(item).filter(|list| tree.name(*list) == "ol");
-    let before =
-        |list| tree.children(list).take_while(|child| *child != item).filter(|child| tree.name(*child) == "li");
-    list.map_or("- ".to_owned(), |list| format!("{}. ", before(list).take(10_000).count() + 1))
+fn item_mark(tree: &Tree, item: NodeId, numbers: &mut HashMap<NodeId, usize>) -> String {
+    let Some(list) = tree.parent(item).filter(|list| tree.name(*list) == "ol") else { return "- ".to_owned() };
+    let number = numbers.entry(list).or_default();
+    *number += 1;
+    format!("{number}. ")
 }

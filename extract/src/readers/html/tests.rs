@@ -1,7 +1,10 @@
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 
-use crate::contract::RefusalCode;
-use crate::readers::testing::{listed, read_as, survives};
+use crate::contract::{Artifact, CONTRACT_VERSION, RefusalCode, Request, lost};
+use crate::readers::Bounds;
+use crate::readers::testing::{listed, read_as, read_within, survives};
 
 fn check(source: &str, expected: &Expect) {
     expected.assert_eq(&listed(&read_as("html", source.as_bytes()).expect("HTML")));
@@ -166,6 +169,44 @@ fn what_has_no_text_or_multiplies_is_refused() {
     assert_eq!(refused(spans.as_bytes()), Ok(()));
     let formats = (0..20_000).map(|number| format!("<font size={number}><p>x")).collect::<Vec<_>>().concat();
     assert_eq!(refused(formats.as_bytes()), Err(RefusalCode::ResourceLimit));
+}
+
+#[test]
+fn spans_take_the_room_that_there_is() {
+    let within = |html: &str, cells: usize| {
+        let bounds = Bounds { cells, ..Bounds::within(Duration::from_mins(1)) };
+        let request = Request { format: "html".into(), contract: CONTRACT_VERSION, ..Request::default() };
+        read_within(&request, html.as_bytes(), bounds).expect("HTML")
+    };
+    let count = |artifact: &Artifact| artifact.tables.iter().map(|table| table.rows.len() * table.columns.len()).sum();
+    // Every row is written in five bytes and has a thousand cells.
+    let spanned = format!("<table><tr><td rowspan=0 colspan=1000>w<td>x{}</table>", "<tr>".repeat(5_000));
+    // One wide row makes all of them wide.
+    let late = format!("<table>{}<tr>{}</table>", "<tr><td>a<td>b".repeat(1_000), "<td>c".repeat(900));
+    let framed = format!("<iframe srcdoc='{spanned}'></iframe>").repeat(3);
+    for html in [&spanned, &late, &framed] {
+        let artifact = within(html, 20_000);
+        let cells: usize = count(&artifact);
+        assert!((1..=20_000).contains(&cells), "{cells} cells");
+        assert_eq!(artifact.coverage.lost, [lost::TABLES]);
+    }
+    // Words are repeated in the cells they span as long as all of that is little.
+    let words = format!("<table><tr><td rowspan=0 colspan=1000>{}{}</table>", "w".repeat(400), "<tr>".repeat(100));
+    assert!(within(&words, 1_000_000).text_bytes() < 9 << 20);
+    let many = "<table><tr><td>a<td>b<tr><td>c<td>d</table>".repeat(10_001);
+    let artifact = read_as("html", many.as_bytes()).expect("HTML");
+    assert_eq!((artifact.tables.len(), artifact.coverage.lost.as_slice()), (10_000, &[lost::TABLES.to_owned()][..]));
+}
+
+#[test]
+fn items_in_cells_are_numbered() {
+    check(
+        "<table><tr><th>a<td><ol><li>one<ul><li>in</ul><li>two</ol><ol><li>again</ol></table>",
+        &expect![[r"
+            table: 
+              a | 1. one\n- in\n2. two\n1. again
+        "]],
+    );
 }
 
 #[test]

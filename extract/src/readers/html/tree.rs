@@ -8,6 +8,7 @@ use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::{Attribute, ParseOpts, QualName, parse_document};
 
 use super::super::Bounds;
+use super::tags;
 use crate::contract::{Refusal, RefusalCode};
 
 /// The deepest nesting of elements. Browsers stop at 512 too.
@@ -50,9 +51,13 @@ impl Tree {
     /// Parses a document.
     ///
     /// # Errors
-    /// [`RefusalCode::ResourceLimit`] where it nests deeper than any browser follows, or makes many more nodes than its size
-    /// explains; [`RefusalCode::Timeout`].
+    /// [`RefusalCode::ResourceLimit`] where it nests deeper than any browser follows, makes many more nodes than its size
+    /// explains, or has a tag with thousands of attributes; [`RefusalCode::Timeout`].
     pub fn parse(html: &str, bounds: &Bounds) -> Result<Self, Refusal> {
+        if tags::are_overloaded(html) {
+            let message = "a tag of the page has more attributes than are read";
+            return Err(Refusal::new(RefusalCode::ResourceLimit, message));
+        }
         let mut options = ParseOpts::default();
         options.tree_builder.scripting_enabled = false;
         let mut parser = parse_document(Sink::default(), options);

@@ -1,6 +1,7 @@
 //! From the tree of a page to its blocks.
 
 use super::super::Bounds;
+use super::grid::Room;
 use super::inline::Inline;
 use super::shown::Shown;
 use super::tree::{Data, NodeId, Tree};
@@ -65,6 +66,9 @@ const BULLETS: &[&str] = &["•", "·", "▪", "●", "○", "■", "□", "◦"
 /// How deep pages inside pages are read.
 const FRAMES_MAX: usize = 3;
 
+/// The most tables of a page.
+const TABLES_MAX: usize = 10_000;
+
 /// How many nodes are walked between two looks at the clock.
 const NODES_PER_LOOK: usize = 10_000;
 
@@ -74,6 +78,8 @@ pub struct Walker<'a> {
     shown: Shown,
     bounds: &'a Bounds,
     frames: usize,
+    /// What its tables may still have.
+    room: Room,
     page: Page,
     inline: Inline,
     containers: Vec<(NodeId, Container)>,
@@ -97,13 +103,14 @@ struct List {
 }
 
 impl<'a> Walker<'a> {
-    /// Writes what `shown` leaves of the tree.
-    pub fn new(tree: &'a Tree, shown: Shown, bounds: &'a Bounds, frames: usize) -> Self {
+    /// Writes what `shown` leaves of the tree, whose tables have so much room.
+    pub fn new(tree: &'a Tree, shown: Shown, bounds: &'a Bounds, frames: usize, room: Room) -> Self {
         Self {
             tree,
             shown,
             bounds,
             frames,
+            room,
             page: Page::default(),
             inline: Inline::default(),
             containers: Vec::new(),
@@ -129,9 +136,9 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// What was written.
-    pub fn done(self) -> Page {
-        self.page
+    /// What was written, and the room that is left.
+    pub fn done(self) -> (Page, Room) {
+        (self.page, self.room)
     }
 
     /// Begins a node; whether what is inside it is walked.
@@ -241,7 +248,8 @@ impl<'a> Walker<'a> {
             return Ok(());
         };
         self.flush();
-        let inner = page(source, self.bounds, self.frames + 1)?;
+        let (inner, room) = page(source, self.bounds, self.frames + 1, self.room)?;
+        self.room = room;
         let shift = u32::try_from(self.page.tables.len()).unwrap_or(u32::MAX);
         self.page.blocks.extend(inner.blocks.into_iter().map(|mut block| {
             block.table = block.table.map(|table| table + shift);
@@ -253,9 +261,11 @@ impl<'a> Walker<'a> {
     }
 
     fn table(&mut self, id: NodeId) {
-        let used: usize = self.page.tables.iter().map(|table| table.rows.len() * table.columns.len()).sum();
-        let read = table::read(self.tree, &self.shown, id, self.bounds.cells.saturating_sub(used));
-        let Some(table) = read else { return };
+        if self.page.tables.len() >= TABLES_MAX {
+            self.page.is_cut = true;
+            return;
+        }
+        let Some(table) = table::read(self.tree, &self.shown, id, &mut self.room) else { return };
         if !table.name.is_empty() {
             self.push(BlockKind::Caption, table.name.clone());
         }

@@ -44,6 +44,17 @@ fn what_is_no_json_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_long_name_is_no_part_of_any_key() {
+    let source = format!("{{\"{}\": {{\"a\": 1, \"b\": \"{}\"}}, \"c\": 2}}", "k".repeat(5_000), "long ".repeat(500));
+    let artifact = read_as("json", source.as_bytes()).expect("JSON");
+    let keys: Vec<&String> = artifact.blocks.iter().flat_map(|block| &block.keys).collect();
+    assert_eq!(keys, ["c"]);
+    for block in &artifact.blocks {
+        assert!(matches!(&block.locator, Some(Locator::Key { path, .. }) if path.len() <= 1024));
+    }
+}
+
+#[test]
 fn depth_and_length_cost_little() {
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     assert_eq!(read_as("json", deep.as_bytes()).expect("JSON").coverage.lost, ["exact_keys"]);

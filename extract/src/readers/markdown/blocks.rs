@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::super::spans::trimmed;
-use super::nesting::bounded;
+use crate::commonmark::for_parser;
 use crate::contract::{BlockKind, LIST_LEVEL_MAX};
 
 /// The shortest line of `=` or `-` that makes a heading of the line above it, as where the engine cuts.
@@ -27,7 +27,7 @@ pub struct Part {
 /// The blocks of `text`, ascending, with every character that is not blank in one of them. What lies in a quote is the
 /// quote's; what lies in a list item is the item's up to the first item inside it.
 pub fn parts(text: &str) -> Vec<Part> {
-    let source = bounded(text);
+    let source = for_parser(text);
     let mut cutter = Cutter { text, parts: Vec::new(), lists: 0, quotes: 0, item: None };
     for (event, range) in Parser::new_ext(&source, Options::ENABLE_TABLES).into_offset_iter() {
         cutter.take(&event, range);
@@ -164,7 +164,7 @@ fn fill(text: &str, parts: Vec<Part>) -> Vec<Part> {
 /// Whether a heading's source is a line over an underline that is too short for Loom.
 fn has_short_underline(source: &str) -> bool {
     let source = source.trim_end();
-    source.rfind('\n').is_some_and(|end| source[end + 1..].trim_start().len() < UNDERLINE_MIN)
+    source.rfind(['\n', '\r']).is_some_and(|end| source[end + 1..].trim_start().len() < UNDERLINE_MIN)
 }
 
 /// The level of the heading element that a line is.

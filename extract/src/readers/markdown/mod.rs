@@ -9,7 +9,6 @@ use crate::contract::{Artifact, Block, BlockKind, Coverage, CoverageUnit, Refusa
 
 mod blocks;
 mod front_matter;
-mod nesting;
 
 pub use blocks::parts;
 

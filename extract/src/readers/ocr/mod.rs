@@ -2,10 +2,8 @@
 //!
 //! A reader runs where it can start no program. Whoever confines it (or a test) gives it an [`Ocr`].
 
-mod launch;
 mod programs;
 
-pub use launch::PathLauncher;
 pub use programs::{Languages, Launcher, Program, ProgramOcr, Run};
 
 use crate::contract::BoundingBox;

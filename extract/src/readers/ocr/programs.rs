@@ -11,8 +11,8 @@ use crate::contract::BoundingBox;
 
 /// What pages are drawn at. Tesseract is made for letters of this size.
 pub const DOTS_PER_INCH: u16 = 200;
-/// The most bytes of a drawn page: a page of a metre by a metre in shades of grey.
-pub const PICTURE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most bytes of a drawn page, which is packed.
+pub const PICTURE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The most bytes of a page's words.
 const WORDS_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How many languages are looked for at once; each takes its time.
@@ -64,11 +64,12 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Draws one page of a PDF, in shades of grey.
+    /// Draws one page of a PDF, in shades of grey and packed: a page that claims to be many metres wide is a small picture
+    /// as long as little is on it.
     pub fn draw_page(pdf: &'a [u8], page: u32) -> Self {
         let number = page.to_string();
         let dots = DOTS_PER_INCH.to_string();
-        let arguments = ["-r", &dots, "-gray", "-f", &number, "-l", &number, "-"].map(str::to_owned).to_vec();
+        let arguments = ["-png", "-gray", "-r", &dots, "-f", &number, "-l", &number, "-"].map(str::to_owned).to_vec();
         Self {
             program: Program::Pdftoppm,
             arguments,
@@ -83,9 +84,11 @@ impl<'a> Run<'a> {
         // Without the data for it, the picture's direction is taken to be right.
         let mode = if languages.directions { "1" } else { "3" };
         let dots = DOTS_PER_INCH.to_string();
-        let arguments = ["stdin", "stdout", "-l", &languages.names.join("+"), "--psm", mode, "--dpi", &dots, "tsv"]
-            .map(str::to_owned)
-            .to_vec();
+        let names = languages.names.join("+");
+        // The setting instead of the file of settings called `tsv`, which an installation may lack.
+        let table = ["-c", "tessedit_create_tsv=1"];
+        let arguments = ["stdin", "stdout", "-l", &names, "--psm", mode, "--dpi", &dots];
+        let arguments = arguments.into_iter().chain(table).map(str::to_owned).collect();
         // A page is too little work to share among threads.
         let environment = &[("OMP_THREAD_LIMIT", "1")];
         Self { program: Program::Tesseract, arguments, environment, input: picture, output_bytes_max: WORDS_BYTES_MAX }
@@ -99,6 +102,8 @@ impl<'a> Run<'a> {
 }
 
 /// Starts programs.
+///
+/// Whoever runs readers knows how: the processes that read files may start none, and what may is confined elsewhere.
 pub trait Launcher {
     /// Whether the program is there.
     fn finds(&self, program: Program) -> bool;
@@ -120,6 +125,18 @@ pub struct Languages {
 }
 
 impl Languages {
+    /// Those that tesseract has here, chosen as by [`Languages::choose`]. It may take `time` to list them.
+    ///
+    /// # Errors
+    /// [`OcrFailure::Unavailable`] without tesseract, and [`OcrFailure::Failed`] when it fails or has none.
+    pub fn installed(launcher: &dyn Launcher, wanted: &str, time: Duration) -> Result<Self, OcrFailure> {
+        if !launcher.finds(Program::Tesseract) {
+            return Err(OcrFailure::Unavailable);
+        }
+        let listed = launcher.launch(&Run::list_languages(), Instant::now() + time)?;
+        Self::choose(wanted, &String::from_utf8_lossy(&listed))
+    }
+
     /// Those of `wanted` (names parted by `+`) that `listed`, the output of tesseract, has; where it is empty English and
     /// then what else is there.
     ///
@@ -150,39 +167,31 @@ impl Languages {
 pub struct ProgramOcr<'a> {
     launcher: &'a dyn Launcher,
     file: &'a [u8],
-    languages: Result<Languages, OcrFailure>,
+    languages: &'a Languages,
     /// How long a picture may take.
     time: Duration,
 }
 
 impl<'a> ProgramOcr<'a> {
-    /// OCR of the pages of `file`, a PDF, and of any picture. `languages` as for [`Languages::choose`]; each page or picture
-    /// may take `time`.
-    pub fn new(launcher: &'a dyn Launcher, file: &'a [u8], languages: &str, time: Duration) -> Self {
-        let languages = if launcher.finds(Program::Tesseract) {
-            launcher
-                .launch(&Run::list_languages(), Instant::now() + time)
-                .and_then(|listed| Languages::choose(languages, &String::from_utf8_lossy(&listed)))
-        } else {
-            Err(OcrFailure::Unavailable)
-        };
+    /// OCR of the pages of `file`, a PDF, and of any picture, in languages that are installed; each page or picture may take
+    /// `time`.
+    pub fn new(launcher: &'a dyn Launcher, file: &'a [u8], languages: &'a Languages, time: Duration) -> Self {
         Self { launcher, file, languages, time }
     }
 
     fn words(&self, picture: &[u8], deadline: Instant, scale: f32) -> Result<OcrText, OcrFailure> {
-        let languages = self.languages.as_ref().map_err(Clone::clone)?;
-        let written = self.launcher.launch(&Run::read_words(picture, languages), deadline)?;
+        let written = self.launcher.launch(&Run::read_words(picture, self.languages), deadline)?;
         Ok(paragraphs(&String::from_utf8_lossy(&written), scale))
     }
 }
 
 impl Ocr for ProgramOcr<'_> {
     fn is_available(&self) -> bool {
-        self.languages.is_ok()
+        self.launcher.finds(Program::Tesseract)
     }
 
     fn page(&self, number: u32) -> Result<OcrText, OcrFailure> {
-        if !self.is_available() || !self.launcher.finds(Program::Pdftoppm) {
+        if !self.launcher.finds(Program::Pdftoppm) {
             return Err(OcrFailure::Unavailable);
         }
         let deadline = Instant::now() + self.time;
@@ -285,8 +294,8 @@ mod tests {
             let arguments = run.arguments.join(" ");
             match (run.program, arguments.as_str()) {
                 (Program::Tesseract, "--list-langs") => Ok(b"eng\n".to_vec()),
-                (Program::Pdftoppm, "-r 200 -gray -f 7 -l 7 -") => Ok([b"drawn ", run.input].concat()),
-                (Program::Tesseract, "stdin stdout -l eng --psm 3 --dpi 200 tsv") => {
+                (Program::Pdftoppm, "-png -gray -r 200 -f 7 -l 7 -") => Ok([b"drawn ", run.input].concat()),
+                (Program::Tesseract, "stdin stdout -l eng --psm 3 --dpi 200 -c tessedit_create_tsv=1") => {
                     let input = String::from_utf8_lossy(run.input);
                     Ok(format!("5\t1\t1\t1\t1\t1\t200\t0\t200\t100\t90\t{input}").into_bytes())
                 }
@@ -298,7 +307,8 @@ mod tests {
     #[test]
     fn a_page_is_drawn_and_then_read_with_its_box_in_points() {
         let launcher = Answers { pdftoppm: true };
-        let ocr = ProgramOcr::new(&launcher, b"file", "", Duration::from_secs(1));
+        let languages = Languages::installed(&launcher, "", Duration::from_secs(1)).expect("the program answers");
+        let ocr = ProgramOcr::new(&launcher, b"file", &languages, Duration::from_secs(1));
         let page = ocr.page(7).expect("the programs answer");
         assert_eq!(
             page.paragraphs[0],
@@ -311,12 +321,12 @@ mod tests {
     #[test]
     fn without_the_program_that_draws_pages_pictures_are_still_read() {
         let launcher = Answers { pdftoppm: false };
-        let ocr = ProgramOcr::new(&launcher, b"file", "", Duration::from_secs(1));
+        let languages = Languages::installed(&launcher, "eng", Duration::from_secs(1)).expect("the program answers");
+        let ocr = ProgramOcr::new(&launcher, b"file", &languages, Duration::from_secs(1));
         assert!(ocr.is_available());
         assert_eq!(ocr.page(7), Err(OcrFailure::Unavailable));
         assert!(ocr.picture(b"x").is_ok());
-        let missing = ProgramOcr::new(&launcher, b"file", "fra", Duration::from_secs(1));
-        assert!(!missing.is_available());
-        assert!(matches!(missing.picture(b"x"), Err(OcrFailure::Failed(_))));
+        let missing = Languages::installed(&launcher, "fra", Duration::from_secs(1));
+        assert!(matches!(missing, Err(OcrFailure::Failed(_))), "{missing:?}");
     }
 }

@@ -14,6 +14,9 @@ const REPEATED_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The most characters of a cell that may be a column's name.
 const NAME_CHARS_MAX: usize = 200;
 
+/// A column's name that is longer takes no more header rows.
+const NAME_BYTES_MAX: usize = 2000;
+
 /// A table in the making.
 #[derive(Default)]
 pub struct Grid {
@@ -133,7 +136,7 @@ impl Grid {
             for (at, cell) in positions(row) {
                 let text = cell.text.split_whitespace().collect::<Vec<_>>().join(" ");
                 let text: String = text.chars().take(NAME_CHARS_MAX).collect();
-                for name in names.iter_mut().skip(at).take(cell.width()) {
+                for name in names.iter_mut().skip(at).take(cell.width()).filter(|name| name.len() < NAME_BYTES_MAX) {
                     if !text.is_empty() && !name.is_empty() {
                         name.push_str(" / ");
                     }

@@ -25,6 +25,7 @@ pub fn split(text: &str, dialect: Dialect) -> (Vec<Statement>, bool) {
         body: Body::default(),
         delimiter: ";".to_owned(),
         is_closed: true,
+        no_rows_end: false,
     };
     splitter.run();
     (splitter.statements, splitter.is_closed)
@@ -55,6 +56,8 @@ struct Splitter<'a> {
     /// What ends a statement.
     delimiter: String,
     is_closed: bool,
+    /// Whether no line after this ends the rows of a `COPY`.
+    no_rows_end: bool,
 }
 
 impl Splitter<'_> {
@@ -224,9 +227,11 @@ impl Splitter<'_> {
         let has_comment = rest.trim_start_matches([' ', '\t']).starts_with("--");
         let mut after = if has_comment { line_end() } else { end };
         let copies = self.pieces.first().is_some_and(|first| self.is(first, "COPY"));
-        if copies && self.pieces.iter().any(|piece| self.is(piece, "STDIN")) {
+        if copies && !self.no_rows_end && self.pieces.iter().any(|piece| self.is(piece, "STDIN")) {
             let rows = line_end();
             let last = memchr::memmem::find(&self.text.as_bytes()[rows..], b"\n\\.");
+            // It is looked for once in vain: with many such statements each would look through all of the text.
+            self.no_rows_end = last.is_none();
             after = last.map_or(after, |last| rows + last + 3);
         }
         self.end(after);

@@ -123,6 +123,9 @@ fn dialects_have_names_and_open_quotes_lose_the_structure() {
 fn long_lines_cost_what_they_hold() {
     let many = "SELECT a FROM b;".repeat(50_000);
     assert_eq!(read_as("sql", many.as_bytes()).expect("SQL").blocks.len(), 50_000);
+    // Rows that a statement announces and that never end are looked for once.
+    let copies = "COPY a FROM STDIN;\n".repeat(100_000);
+    assert_eq!(read_as("sql", copies.as_bytes()).expect("SQL").blocks.len(), 100_000);
     let insert = format!("INSERT INTO t (a, b) VALUES {};", vec!["(1, 'x')"; 50_000].join(","));
     assert_eq!(read_as("sql", insert.as_bytes()).expect("SQL").blocks[0].keys, ["t", "a", "b"]);
 }

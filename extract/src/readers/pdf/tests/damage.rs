@@ -46,30 +46,6 @@ fn pages_that_are_pictures_are_read_by_ocr_and_lost_without() {
 }
 
 #[test]
-fn tesseract_reads_a_page_where_it_is_installed() {
-    use crate::readers::Launcher as _;
-    if !Program::ALL.iter().all(|program| PathLauncher.finds(*program)) {
-        eprintln!("skipped: pdftoppm and tesseract are not installed");
-        return;
-    }
-    let file = Written::of(&[&lines(&[
-        (20.0, 300.0, "F 24", "Seven brown foxes"),
-        (20.0, 250.0, "F 24", "jump over a fence"),
-    ])])
-    .bytes();
-    let ocr = ProgramOcr::new(&PathLauncher, &file, "eng", Duration::from_mins(2));
-    let page = ocr.page(1).expect("the programs read it");
-    let text: Vec<&str> = page.paragraphs.iter().map(|paragraph| paragraph.text.as_str()).collect();
-    assert_eq!(text.join(" "), "Seven brown foxes jump over a fence");
-    let BoundingBox([left, top, ..]) = page.paragraphs[0].bbox;
-    assert!((left - 21.0).abs() < 4.0 && (top - 82.0).abs() < 8.0, "{left} {top}");
-    assert!(page.confidence > 80.0);
-    assert!(matches!(ocr.page(2), Err(OcrFailure::Failed(_))));
-    let hurried = ProgramOcr::new(&PathLauncher, &file, "eng", Duration::ZERO);
-    assert!(!hurried.is_available());
-}
-
-#[test]
 fn what_cannot_be_read_is_refused_by_its_kind() {
     let good = Written::of(&[&lines(&COLUMNS)]).bytes();
     let locked = String::from_utf8_lossy(&good).replace(

@@ -14,9 +14,7 @@ use crate::contract::{
     Artifact, ArtifactLimits, BlockKind, BoundingBox, CONTRACT_VERSION, Locator, Refusal, RefusalCode, Request, check,
     lost,
 };
-use crate::readers::{
-    Bounds, Context, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText, PathLauncher, Program, ProgramOcr,
-};
+use crate::readers::{Bounds, Context, NoOcr, Ocr, OcrFailure, OcrParagraph, OcrText};
 
 /// A file of pages of 300 by 400 points, with fonts `F` (plain), `B` (bold) and `C` (of one width). `extra` is added to each
 /// page, `catalog` to the catalog, `objects` are numbered from 20.

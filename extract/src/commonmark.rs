@@ -1,4 +1,7 @@
-//! A text as the block parser is given it: bounded nesting, one kind of line end.
+//! Markdown as a parser of its blocks is given it: bounded nesting, one kind of line end.
+//!
+//! The engine cuts documents with such a parser and the Markdown reader finds blocks with it; what one takes for a heading the
+//! other must too.
 
 use std::borrow::Cow;
 
@@ -13,7 +16,7 @@ const INDENT_COLUMNS_MAX: usize = 100;
 /// A block parser matches each line against every open container, so a few lines that open thousands of them make
 /// each later line cost thousands of steps. What lies that deep is text here. The parser in use also overlooks a
 /// lone `\r` after a code fence, and a closing fence before a tab.
-pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
+pub fn for_parser(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut copy: Option<Vec<u8>> = None;
     let mut replace = |at: usize, byte| copy.get_or_insert_with(|| bytes.to_vec())[at] = byte;
@@ -34,9 +37,13 @@ pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
         line = end + 1;
     }
     match copy {
-        Some(bytes) => Cow::Owned(String::from_utf8(bytes).expect("ASCII bytes replaced ASCII bytes")),
+        Some(bytes) => Cow::Owned(owned(bytes)),
         None => Cow::Borrowed(text),
     }
+}
+
+fn owned(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("ASCII bytes replaced ASCII bytes")
 }
 
 /// The offset of the first marker of `line` that is past a bound.

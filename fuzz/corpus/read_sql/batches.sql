@@ -1,0 +1,5 @@
+dialect: mssql
+CREATE PROCEDURE p AS BEGIN SELECT [a name] FROM dbo.t; SELECT 1 END
+GO 5
+DECLARE @x INT; SET @x = 1
+GO

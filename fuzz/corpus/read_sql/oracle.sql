@@ -1,0 +1,4 @@
+dialect: oracle
+CREATE PACKAGE BODY p IS PROCEDURE q IS BEGIN NULL; END; END;
+/
+SELECT q'[it's]' FROM dual;
