@@ -66,7 +66,7 @@ fn any_parquet_is_read_or_refused() {
 
 #[test]
 fn any_pdf_is_read_or_refused() {
-    replay("read_pdf", |data| readers::read_pdf(data));
+    replay("read_pdf", readers::read_pdf);
 }
 
 #[test]
@@ -106,5 +106,5 @@ fn any_yaml_is_read_or_refused() {
 
 #[test]
 fn any_archive_is_read_or_refused() {
-    replay("read_zip", |data| readers::read_zip(data));
+    replay("read_zip", readers::read_zip);
 }

@@ -49,10 +49,13 @@ fn hold(files: &[(&str, Vec<u8>, &str)]) {
 
 #[test]
 fn markup_that_nests_or_multiplies() {
-    let attributes: String = (0..100_000).map(|number| format!("a{number} ")).collect();
-    let numbered: String = (0..3_000).map(|number| format!("{}a:\n", " ".repeat(number))).collect();
-    let aliases: String =
-        ('a'..'j').zip('b'..).map(|(one, next)| format!("{next}: &{next} [*{one}, *{one}, *{one}]\n")).collect();
+    let attributes = (0..100_000).map(|number| format!("a{number} ")).collect::<Vec<_>>().concat();
+    let numbered = (0..3_000).map(|number| format!("{}a:\n", " ".repeat(number))).collect::<Vec<_>>().concat();
+    let aliases = ('a'..'j')
+        .zip('b'..)
+        .map(|(one, next)| format!("{next}: &{next} [*{one}, *{one}, *{one}]\n"))
+        .collect::<Vec<_>>()
+        .concat();
     hold(&[
         ("nested.html", "<div>".repeat(200_000).into(), "resource_limit"),
         ("attributes.html", format!("<p {attributes}>words").into(), "resource_limit"),
@@ -85,7 +88,7 @@ fn text_that_never_ends() {
 #[test]
 fn office_files_and_pages_that_mean_harm() {
     let document = |body: &str| containers::zip(format!("=== word/document.xml\n{body}").as_bytes());
-    let sheets: String = (0..300_000).map(|at| format!("<sheet name='S{at}' r:id='r'/>")).collect();
+    let sheets = (0..300_000).map(|at| format!("<sheet name='S{at}' r:id='r'/>")).collect::<Vec<_>>().concat();
     let workbook = |sheets: &str| {
         let parts = format!(
             "=== xl/workbook.xml\n<workbook xmlns:r='r'><sheets>{sheets}</sheets></workbook>\n=== xl/_rels/workbook.xml.rels\n\

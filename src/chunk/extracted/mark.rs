@@ -95,11 +95,15 @@ fn names(
             names.push(name.to_owned());
         }
     };
-    piece.keys.iter().for_each(|name| add(name));
+    for name in &piece.keys {
+        add(name);
+    }
     for (at, laid) in blocks.iter().enumerate().filter(|(_, laid)| !laid.block.keys.is_empty()) {
         let keys = &laid.block.keys;
         if range.start <= laid.start && laid.end <= range.end {
-            keys.iter().for_each(|name| add(name));
+            for name in keys {
+                add(name);
+            }
             continue;
         }
         let spelt = cut.entry(first + at).or_insert_with(|| spelt(laid.block));

@@ -179,9 +179,9 @@ fn finished(mut command: Command, run: &Run<'_>, watch: Watch<'_>) -> io::Result
 
 /// What went wrong, in words that hold nothing of the file.
 fn told(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::FileTooLarge => "its output is too large".to_owned(),
-        io::ErrorKind::TimedOut => "it took too long".to_owned(),
-        _ => error.to_string(),
+    let kind = error.kind();
+    if kind == io::ErrorKind::FileTooLarge {
+        return "its output is too large".to_owned();
     }
+    if kind == io::ErrorKind::TimedOut { "it took too long".to_owned() } else { error.to_string() }
 }
