@@ -14,7 +14,7 @@ use super::signs::{push_distances, push_signs};
 const FIRST_PER_HIT: u64 = 8;
 const FIRST_MIN: u64 = 512;
 /// No further rows are scored once the last half of them brought one in so many of the best, or fewer.
-const NEW_SHARE: usize = 20;
+const NEW_SHARE: usize = 10;
 
 /// The distance of a removed row.
 const REMOVED: u16 = u16::MAX;

@@ -34,7 +34,7 @@ pub enum Begun {
 impl VectorIndex {
     /// The `k` chunks most similar to `query`, the best first, ties by the smaller id; only chunks in `selection`, if
     /// there is one. When the selection is small, or there are few chunks, that is exact; else about one in two
-    /// hundred of the best ten is missed where there is a graph, and one in three hundred where there is none. A query that is zero or not finite is similar to nothing and has no hits.
+    /// hundred of the best ten is missed. A query that is zero or not finite is similar to nothing and has no hits.
     pub fn search(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Result<Vec<VectorHit>, Error> {
         Ok(match self.begin(query, k, selection)? {
             Begun::Hits(hits) => hits,
