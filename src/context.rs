@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use loom_index::{Model, Projection, View};
-use loom_storage::{Batch, BlobRow, DocId, Hash, Precondition, RecordWrite, Scope, Snapshot, Timestamp, Write};
+use loom_storage::{Batch, BlobRow, DocId, Hash, Precondition, RecordWrite, Scope, Seq, Snapshot, Timestamp, Write};
 use serde_json::{Value, json};
 
 use crate::clock::rfc3339;
@@ -36,14 +36,14 @@ pub struct Reading<'e> {
     deadline: Deadline,
     /// How much longer the call may wait for indexes, of all the namespaces it reads together.
     index_wait: Cell<Duration>,
-    snapshot: Box<dyn Snapshot>,
+    snapshot: Arc<dyn Snapshot>,
     timings: RefCell<Vec<(&'static str, f64)>>,
 }
 
 impl<'e> Reading<'e> {
     pub(crate) fn new(engine: &'e Inner, caller: &Caller, deadline: Deadline) -> Result<Self, Error> {
         engine.refuse_when_closed()?;
-        let snapshot = engine.store.snapshot()?;
+        let snapshot = engine.store.snapshot()?.into();
         let index_wait = caller.index_wait.unwrap_or(Duration::from_millis(engine.config.index.wait_ms));
         Ok(Self {
             engine,
@@ -135,8 +135,8 @@ impl<'e> Reading<'e> {
     }
 
     /// What views are taken with, in any thread.
-    pub fn views(&self) -> Views<'e> {
-        Views { engine: self.engine, until: self.deadline.at() }
+    pub fn views(&self) -> Views<'_> {
+        Views { engine: self.engine, snapshot: &self.snapshot, until: self.deadline.at() }
     }
 
     /// What is known of a model.
@@ -194,11 +194,21 @@ impl<'e> Reading<'e> {
 #[derive(Clone, Copy)]
 pub struct Views<'e> {
     engine: &'e Inner,
+    snapshot: &'e Arc<dyn Snapshot>,
     /// When a view is no longer waited for.
     until: Instant,
 }
 
 impl Views<'_> {
+    /// As [`of`](Self::of), where it shows a later moment than the operation's snapshot; `last` is the namespace's last
+    /// commit in that.
+    pub fn at(self, projection: &Arc<Projection>, last: Seq) -> Result<Option<View<'_>>, Error> {
+        match projection.view_at(self.snapshot, last) {
+            None => self.of(projection),
+            view => Ok(view),
+        }
+    }
+
     /// The projection and the store at one moment that shows every commit answered before the call; `None` when the
     /// projection cannot follow the store and another has to be asked for.
     pub fn of(self, projection: &Arc<Projection>) -> Result<Option<View<'_>>, Error> {

@@ -1,5 +1,6 @@
 //! `loom doctor`: whether storage is sound and the projections hold exactly what it serves.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use loom_index::{Difference, Inventory, Miscount, Part};
@@ -165,7 +166,7 @@ const REBUILD: &str = "`loom doctor --repair` rebuilds it";
 /// What a projection holds of a namespace, beside the store at the same moment.
 struct Comparison<'a> {
     scope: &'a Scope,
-    snapshot: Box<dyn Snapshot>,
+    snapshot: Arc<dyn Snapshot>,
     inventory: Inventory,
     findings: Findings,
     chunks: u64,

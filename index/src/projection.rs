@@ -128,6 +128,13 @@ impl Projection {
         self.follow(&mut turn, snapshot, target, until)
     }
 
+    /// The projection at the moment of `snapshot`, in which `last` is the namespace's last commit; `None` when it shows
+    /// another moment.
+    pub fn view_at(&self, snapshot: &Arc<dyn Snapshot>, last: Seq) -> Option<View<'_>> {
+        let state = self.state.read();
+        (state.watermark == last).then(|| View { state, snapshot: Arc::clone(snapshot) })
+    }
+
     /// The projection and the store at one moment, which shows every commit that was answered before the call.
     /// [`Error::Behind`] as of [`Self::catch_up`].
     pub fn view(&self, store: &dyn Store, until: Instant) -> Result<View<'_>, Error> {
@@ -135,7 +142,7 @@ impl Projection {
         let target = last_seq(&self.scope, snapshot.as_ref())?;
         let state = self.state.read();
         if state.watermark == target {
-            return Ok(View { state, snapshot });
+            return Ok(View { state, snapshot: snapshot.into() });
         }
         drop(state);
         // A commit came between: while this follows, nobody else moves the projection past the snapshot.
@@ -143,7 +150,7 @@ impl Projection {
         let snapshot = store.snapshot()?;
         let target = last_seq(&self.scope, snapshot.as_ref())?;
         self.follow(&mut following, snapshot.as_ref(), target, until)?;
-        Ok(View { state: self.state.read(), snapshot })
+        Ok(View { state: self.state.read(), snapshot: snapshot.into() })
     }
 
     fn turn(&self, until: Instant) -> Result<MutexGuard<'_, Following>, Error> {

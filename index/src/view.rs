@@ -1,6 +1,7 @@
 //! Asking the legs of a namespace, with its projection and the store at one moment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use loom_storage::{ChunkId, Seq, Snapshot, Version};
@@ -10,8 +11,8 @@ use crate::catalog::Filter;
 use crate::error::Error;
 use crate::projection::{Model, State};
 use crate::selection::Selection;
-use crate::text::{Held, Lookup, WordStatistics};
-use crate::vector::VectorHit;
+use crate::text::{Held, Lookup, QueryWords, WordStatistics};
+use crate::vector::{Begun, Unscored, VectorHit, nearest};
 
 /// What the legs are asked.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ pub struct LegQuery<'a> {
     pub words: Option<&'a Lookup>,
     /// How common the words are, where the scores of several namespaces are to be compared; `None`: in this one.
     pub statistics: Option<&'a WordStatistics>,
+    /// The score below which the lexical leg need return nothing; 0 for none.
+    pub lexical_min: f32,
     /// The query's vector for the vector leg; `None` leaves the leg out.
     pub vector: Option<&'a [f32]>,
     /// What the vector leg answered to the same query before, of which it is not asked again.
@@ -75,6 +78,9 @@ pub struct LegHits {
     pub candidates: Vec<Candidate>,
     /// The list of the vector leg, the best first.
     pub near: Vec<VectorHit>,
+    /// What the vector leg has yet to score: [`nearest`] does, for all namespaces of one model together, and
+    /// [`add_near`](Self::add_near) takes up what it finds.
+    pub unscored: Option<Unscored>,
     /// How many chunks passed the filter.
     pub selected: usize,
     /// How many of them hold each of the names asked for.
@@ -85,6 +91,16 @@ pub struct LegHits {
     pub vector_ms: f64,
     /// Milliseconds spent in the exact-key leg.
     pub names_ms: f64,
+}
+
+impl LegHits {
+    /// Makes `near` the list of the vector leg.
+    pub fn add_near(&mut self, near: Vec<VectorHit>) {
+        add(&mut self.candidates, near.iter().map(|hit| (hit.chunk, hit.similarity)), |candidate, rank, similarity| {
+            (candidate.vector_rank, candidate.similarity) = (Some(rank), Some(similarity));
+        });
+        self.near = near;
+    }
 }
 
 /// The totals of a namespace's projections.
@@ -105,7 +121,7 @@ pub struct ProjectionTotals {
 /// A projection and the store at one moment. While it is held, the projection does not move.
 pub struct View<'p> {
     pub(crate) state: RwLockReadGuard<'p, State>,
-    pub(crate) snapshot: Box<dyn Snapshot>,
+    pub(crate) snapshot: Arc<dyn Snapshot>,
 }
 
 impl View<'_> {
@@ -115,7 +131,7 @@ impl View<'_> {
     }
 
     /// Lets the projection move on and keeps the store's moment.
-    pub fn into_snapshot(self) -> Box<dyn Snapshot> {
+    pub fn into_snapshot(self) -> Arc<dyn Snapshot> {
         self.snapshot
     }
 
@@ -131,7 +147,7 @@ impl View<'_> {
     }
 
     /// Looks up the words of a query.
-    pub fn look_up(&self, query: &str) -> Result<Lookup, Error> {
+    pub fn look_up(&self, query: &QueryWords) -> Result<Lookup, Error> {
         self.state.lexical.look_up(query)
     }
 
@@ -144,12 +160,15 @@ impl View<'_> {
     pub fn search(&self, query: &LegQuery<'_>) -> Result<LegHits, Error> {
         let mut hits = self.lists(query)?;
         let started = Instant::now();
+        if let Some(unscored) = hits.unscored.take() {
+            hits.add_near(nearest(&[&unscored], query.depth).into_iter().flatten().collect());
+        }
         self.complete(query, &mut hits.candidates)?;
         hits.vector_ms += ms(started);
         Ok(hits)
     }
 
-    /// Asks the legs, each by itself.
+    /// Asks the legs, each by itself, the vector leg perhaps not to the end: see [`LegHits::unscored`].
     pub fn lists(&self, query: &LegQuery<'_>) -> Result<LegHits, Error> {
         let state = &self.state;
         let selection = state.catalog.select(query.filter);
@@ -159,37 +178,34 @@ impl View<'_> {
         }
         // The legs hold the chunks of the catalogue and no others, and are quicker when they need not ask.
         let only = (!query.filter.is_empty()).then_some(&selection);
-        let mut candidates: BTreeMap<ChunkId, Candidate> = BTreeMap::new();
         let started = Instant::now();
         if let Some(words) = query.words {
-            let found = state.lexical.search_words(words, query.statistics, query.depth, only)?;
-            for (rank, hit) in (1..).zip(found) {
-                let candidate = entry(&mut candidates, hit.chunk);
-                (candidate.lexical_rank, candidate.lexical_score) = (Some(rank), hit.score);
-            }
+            let found = state.lexical.search_words(words, query.statistics, query.depth, only, query.lexical_min)?;
+            add(&mut hits.candidates, found.iter().map(|hit| (hit.chunk, hit.score)), |candidate, rank, score| {
+                (candidate.lexical_rank, candidate.lexical_score) = (Some(rank), score);
+            });
         }
         hits.lexical_ms = ms(started);
         let started = Instant::now();
         if let Some(vector) = query.vector {
-            hits.near = match query.near {
-                Some(near) => near.to_vec(),
-                None => state.vectors.search(vector, query.depth, only)?,
+            let begun = match query.near {
+                Some(near) => Begun::Hits(near.to_vec()),
+                None => state.vectors.begin(vector, query.depth, only)?,
             };
-            for (rank, hit) in (1..).zip(&hits.near) {
-                let candidate = entry(&mut candidates, hit.chunk);
-                (candidate.vector_rank, candidate.similarity) = (Some(rank), Some(hit.similarity));
+            match begun {
+                Begun::Hits(near) => hits.add_near(near),
+                Begun::Rows(rows) => hits.unscored = Some(rows),
             }
         }
         hits.vector_ms = ms(started);
         let started = Instant::now();
         let named = self.named(query, &selection, &mut hits.name_holders)?;
-        for (rank, (chunk, held, score)) in (1..).zip(named) {
-            let candidate = entry(&mut candidates, chunk);
+        let named = named.into_iter().map(|(chunk, held, score)| (chunk, (held, score)));
+        add(&mut hits.candidates, named, |candidate, rank, (held, score)| {
             (candidate.names_rank, candidate.names, candidate.spelled) = (Some(rank), held.names, held.spelled);
             candidate.lexical_score = score;
-        }
+        });
         hits.names_ms = ms(started);
-        hits.candidates = candidates.into_values().collect();
         Ok(hits)
     }
 
@@ -209,7 +225,7 @@ impl View<'_> {
         let mut scores: HashMap<ChunkId, f32> = HashMap::new();
         if let Some(words) = query.words {
             let only = Selection::of(found.keys().copied());
-            let hits = self.state.lexical.search_words(words, query.statistics, found.len(), Some(&only))?;
+            let hits = self.state.lexical.search_words(words, query.statistics, found.len(), Some(&only), 0.0)?;
             scores.extend(hits.into_iter().map(|hit| (hit.chunk, hit.score)));
         }
         let score = |chunk: ChunkId| scores.get(&chunk).copied().unwrap_or(0.0);
@@ -237,7 +253,9 @@ impl View<'_> {
         if let Some(words) = query.words {
             let is_unknown = |candidate: &&Candidate| candidate.lexical_score <= 0.0;
             let missing = Selection::of(candidates.iter().filter(is_unknown).map(|candidate| candidate.chunk));
-            for hit in self.state.lexical.search_words(words, query.statistics, missing.len(), Some(&missing))? {
+            let scored =
+                self.state.lexical.search_words(words, query.statistics, missing.len(), Some(&missing), 0.0)?;
+            for hit in scored {
                 if let Ok(at) = candidates.binary_search_by_key(&hit.chunk, |candidate| candidate.chunk) {
                     candidates[at].lexical_score = hit.score;
                 }
@@ -267,6 +285,21 @@ fn ms(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
 
-fn entry(candidates: &mut BTreeMap<ChunkId, Candidate>, chunk: ChunkId) -> &mut Candidate {
-    candidates.entry(chunk).or_insert_with(|| Candidate::of(chunk))
+/// Adds what a leg returned, in the order of its ranks and each chunk once, to `candidates`, which are ascending by chunk
+/// and stay so. `note` is given a candidate, its rank and what the leg says of it.
+fn add<T>(
+    candidates: &mut Vec<Candidate>,
+    returned: impl Iterator<Item = (ChunkId, T)>,
+    note: impl Fn(&mut Candidate, u32, T),
+) {
+    let before = candidates.len();
+    for (rank, (chunk, said)) in (1..).zip(returned) {
+        let at = candidates[..before].binary_search_by_key(&chunk, |candidate| candidate.chunk);
+        let at = at.unwrap_or_else(|_| {
+            candidates.push(Candidate::of(chunk));
+            candidates.len() - 1
+        });
+        note(&mut candidates[at], rank, said);
+    }
+    candidates.sort_unstable_by_key(|candidate| candidate.chunk);
 }

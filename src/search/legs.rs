@@ -1,15 +1,18 @@
 //! Asking the legs of several namespaces, at the same time, so that they answer as one.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use loom_index::fuse::Scores;
-use loom_index::text::{Lookup, WordStatistics};
-use loom_index::vector::VectorHit;
-use loom_index::{Candidate, LegHits, LegQuery, Model, Projection};
-use loom_storage::{Scope, Snapshot};
+use loom_index::text::{Lookup, QueryWords, WordStatistics};
+use loom_index::vector::{Unscored, VectorHit, nearest};
+use loom_index::{Candidate, LegHits, LegQuery, Model, Projection, View};
+use loom_storage::{Scope, Seq, Snapshot};
+use parking_lot::Mutex;
 
 use super::Request;
 use crate::context::{Reading, Views};
@@ -43,7 +46,7 @@ pub struct Asked {
     /// What was found.
     pub legs: LegHits,
     /// The store at the moment that was searched.
-    pub snapshot: Box<dyn Snapshot>,
+    pub snapshot: Arc<dyn Snapshot>,
 }
 
 /// A namespace with its index open.
@@ -51,6 +54,15 @@ struct Open {
     scope: Scope,
     projection: Arc<Projection>,
     model: Model,
+    /// Its last commit in the operation's snapshot.
+    last: Seq,
+}
+
+impl Open {
+    /// A view of it; `None` when its index was replaced, or when it moved to another model since it was opened.
+    fn view<'v>(&'v self, views: Views<'v>) -> Result<Option<View<'v>>, Error> {
+        Ok(views.at(&self.projection, self.last)?.filter(|view| *view.model() == self.model))
+    }
 }
 
 /// What a search asks of every namespace.
@@ -59,6 +71,32 @@ struct Question<'a> {
     statistics: Option<WordStatistics>,
     known: &'a Known,
     depth: usize,
+    bar: Bar,
+}
+
+/// The score below which no chunk is among the first of the lexical leg, of what is known so far. It is the same in every
+/// namespace, since all measure by the same statistics.
+#[derive(Default)]
+struct Bar {
+    /// The best scores, ascending.
+    best: Mutex<Vec<f32>>,
+}
+
+impl Bar {
+    fn height(&self, depth: usize) -> f32 {
+        let best = self.best.lock();
+        best.len().checked_sub(depth).and_then(|at| best.get(at)).copied().unwrap_or(0.0)
+    }
+
+    /// Takes note of what a namespace's leg returned.
+    fn raise(&self, depth: usize, returned: &[Candidate]) {
+        let ranked = returned.iter().filter(|candidate| candidate.lexical_rank.is_some());
+        let mut best = self.best.lock();
+        best.extend(ranked.map(|candidate| candidate.lexical_score));
+        best.sort_unstable_by(f32::total_cmp);
+        let surplus = best.len().saturating_sub(depth);
+        best.drain(..surplus);
+    }
 }
 
 /// Asks the legs of the namespaces, in their order. `skipped` are those beside the first whose index is being built.
@@ -82,10 +120,11 @@ pub fn ask(
             let Some(statistics) = statistics(views, &open, request.query, known)? else { continue };
             Some(statistics)
         };
-        let question = Question { request, statistics, known, depth };
+        let question = Question { request, statistics, known, depth, bar: Bar::default() };
         let asked = each(&open, |open| question.lists(views, open, alone))?;
         let Some(mut asked) = asked.into_iter().collect::<Option<Vec<Asked>>>() else { continue };
         if !alone {
+            find_nearest(&mut asked, depth);
             merge(&mut asked, depth);
             if !complete(&question, views, &open, &mut asked)? {
                 continue;
@@ -109,9 +148,8 @@ fn open(
     let mut open = Vec::new();
     for (at, scope) in scopes.iter().enumerate() {
         // A namespace that was never written to has no projection, and none is made for it.
-        if reading.snapshot().namespace(scope)?.is_none_or(|row| row.chunks == 0) || skipped.contains(scope) {
-            continue;
-        }
+        let row = reading.snapshot().namespace(scope)?;
+        let Some(row) = row.filter(|row| row.chunks > 0 && !skipped.contains(scope)) else { continue };
         match reading.projection(scope) {
             Err(error) if at > 0 && request.skip_unready && error.is_unready() => skipped.push(scope.clone()),
             projection => {
@@ -120,7 +158,7 @@ fn open(
                 if request.mode != SearchMode::Lexical && !known.vectors.contains_key(&model.name) {
                     known.vectors.insert(model.name.clone(), reading.embed_query(&model, request.query)?);
                 }
-                open.push(Open { scope: scope.clone(), projection, model });
+                open.push(Open { scope: scope.clone(), projection, model, last: row.last_seq });
             }
         }
     }
@@ -164,6 +202,7 @@ impl Question<'_> {
         LegQuery {
             words,
             statistics: self.statistics.as_ref(),
+            lexical_min: if self.statistics.is_some() { self.bar.height(self.depth) } else { 0.0 },
             vector: vector.filter(|_| request.mode != SearchMode::Lexical).map(Vec::as_slice),
             near: near.map(|(_, near)| near.as_slice()),
             names: if request.mode == SearchMode::Hybrid { &request.names } else { &[] },
@@ -175,20 +214,21 @@ impl Question<'_> {
     /// What the legs of one namespace return; where it is `alone`, scored by each other too. `None` when its index was
     /// replaced, or when it moved to another model since the query was embedded.
     fn lists(&self, views: Views<'_>, open: &Open, alone: bool) -> Result<Option<Asked>, Error> {
-        let Some(view) = views.of(&open.projection)?.filter(|view| *view.model() == open.model) else {
-            return Ok(None);
-        };
+        let Some(view) = open.view(views)? else { return Ok(None) };
         let looked_up;
         let words = match self.known.words.get(&open.scope) {
             _ if self.request.mode == SearchMode::Semantic => None,
             Some(words) => Some(words),
             None => {
-                looked_up = view.look_up(self.request.query)?;
+                looked_up = view.look_up(&QueryWords::of(self.request.query))?;
                 Some(&looked_up)
             }
         };
         let query = self.of(open, words);
         let legs = if alone { view.search(&query) } else { view.lists(&query) }?;
+        if self.statistics.is_some() {
+            self.bar.raise(self.depth, &legs.candidates);
+        }
         let Open { scope, model, .. } = open;
         Ok(Some(Asked { scope: scope.clone(), model: model.clone(), legs, snapshot: view.into_snapshot() }))
     }
@@ -202,22 +242,46 @@ fn statistics(
     known: &mut Known,
 ) -> Result<Option<WordStatistics>, Error> {
     let mut all = WordStatistics::default();
-    for Open { scope, projection, .. } in open {
-        let Some(view) = views.of(projection)? else { return Ok(None) };
-        if !known.words.contains_key(scope) {
-            known.words.insert(scope.clone(), view.look_up(query)?);
-        }
-        all.add(view.word_statistics(&known.words[scope])?);
+    let words = QueryWords::of(query);
+    for open in open {
+        let Some(view) = open.view(views)? else { return Ok(None) };
+        let looked_up = match known.words.entry(open.scope.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(view.look_up(&words)?),
+        };
+        all.add(&view.word_statistics(looked_up)?);
     }
     Ok(Some(all))
+}
+
+/// Ends what the namespaces' vector legs have begun, those of one model together.
+fn find_nearest(asked: &mut [Asked], depth: usize) {
+    let started = Instant::now();
+    let begun: Vec<(usize, Unscored)> =
+        asked.iter_mut().enumerate().filter_map(|(at, asked)| Some((at, asked.legs.unscored.take()?))).collect();
+    for model in models(asked) {
+        let (places, of): (Vec<usize>, Vec<&Unscored>) =
+            begun.iter().filter(|(at, _)| asked[*at].model == model).map(|(at, unscored)| (*at, unscored)).unzip();
+        for (at, near) in places.into_iter().zip(nearest(&of, depth)) {
+            asked[at].legs.add_near(near);
+        }
+    }
+    if let Some(first) = asked.first_mut() {
+        first.legs.vector_ms += started.elapsed().as_secs_f64() * 1e3;
+    }
+}
+
+/// The models of the namespaces, each once.
+fn models(asked: &[Asked]) -> Vec<Model> {
+    let mut models: Vec<Model> = asked.iter().map(|asked| asked.model.clone()).collect();
+    models.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    models.dedup();
+    models
 }
 
 /// Ranks what the namespaces' legs returned as one list for each leg, and drops what is in none of them. Vectors of
 /// different models cannot be compared: they have a list for each model.
 fn merge(asked: &mut [Asked], depth: usize) {
-    let mut models: Vec<Model> = asked.iter().map(|asked| asked.model.clone()).collect();
-    models.sort_unstable_by(|left, right| left.name.cmp(&right.name));
-    models.dedup();
     let everywhere = |_: &Asked| true;
     rank(asked, depth, everywhere, |found| &mut found.lexical_rank, |found| (0, found.lexical_score));
     rank(
@@ -227,7 +291,7 @@ fn merge(asked: &mut [Asked], depth: usize) {
         |found| &mut found.names_rank,
         |found| (found.names.count_ones() << 8 | found.spelled.count_ones(), found.lexical_score),
     );
-    for model in models {
+    for model in models(asked) {
         let of_model = |asked: &Asked| asked.model == model;
         rank(asked, depth, of_model, |found| &mut found.vector_rank, |found| (0, found.similarity.unwrap_or(0.0)));
     }
@@ -275,9 +339,7 @@ fn complete(question: &Question<'_>, views: Views<'_>, open: &[Open], asked: &mu
         if candidates.is_empty() {
             return Ok(Some(candidates));
         }
-        let Some(view) = views.of(&open.projection)?.filter(|view| *view.model() == open.model) else {
-            return Ok(None);
-        };
+        let Some(view) = open.view(views)? else { return Ok(None) };
         view.complete(&question.of(open, question.known.words.get(&open.scope)), &mut candidates)?;
         Ok(Some(candidates))
     };

@@ -102,7 +102,7 @@ pub struct Found {
     /// What became of the document that was asked for.
     pub why_not: Option<WhyNot>,
     /// The stores at the moments that were searched.
-    snapshots: HashMap<Scope, Box<dyn Snapshot>>,
+    snapshots: HashMap<Scope, Arc<dyn Snapshot>>,
 }
 
 /// A candidate with its place in the order.

@@ -44,4 +44,4 @@ pub(crate) use inventory::LexicalInventory;
 pub use lexical::{LexicalChunk, LexicalIndex, LexicalStatistics, PENDING_BYTES_MAX, PENDING_CHUNKS_MAX};
 pub use names::{Held, NAMES_MAX};
 pub use score::LexicalHit;
-pub use search::{Lookup, QUERY_TERMS_MAX, WordStatistics};
+pub use search::{Lookup, QUERY_TERMS_MAX, QueryWords, WordStatistics};

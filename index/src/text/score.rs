@@ -99,8 +99,9 @@ pub(super) struct Best {
 }
 
 impl Best {
-    pub(super) fn new(k: usize) -> Self {
-        Self { k, heap: BinaryHeap::new(), threshold: 0 }
+    /// None so far; those below `score_min` need not be offered.
+    pub(super) fn new(k: usize, score_min: f32) -> Self {
+        Self { k, heap: BinaryHeap::new(), threshold: reachable(score_min) }
     }
 
     /// A bound below which no hit can enter any more. A hit at or above it may.
@@ -122,7 +123,7 @@ impl Best {
         if self.heap.len() == self.k
             && let Some(Reverse((worst, _))) = self.heap.peek()
         {
-            self.threshold = reachable(f32::from_bits(*worst));
+            self.threshold = self.threshold.max(reachable(f32::from_bits(*worst)));
         }
     }
 

@@ -14,12 +14,24 @@ use super::cursor::Cursor;
 use super::error::Failure;
 use super::evaluate::{Posted, Window, best_of};
 use super::lexical::LexicalIndex;
-use super::score::{Best, LexicalHit, Similarity};
+use super::score::{Best, LexicalHit, Points, Similarity};
 use super::segment::Segment;
 use crate::{Error, Selection};
 
 /// How many different terms of a query count, from its beginning; each is looked up in every segment.
 pub const QUERY_TERMS_MAX: usize = 1024;
+
+/// The words of a query. A clone is the same ones.
+#[derive(Clone, Debug)]
+pub struct QueryWords(Arc<[QueryWord]>);
+
+#[derive(Debug)]
+struct QueryWord {
+    text: Box<[u8]>,
+    /// How much it counts, as [`analyze_query`] has it.
+    share: f32,
+}
+
 /// How common the words of a query are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordStatistics {
@@ -27,17 +39,18 @@ pub struct WordStatistics {
     chunks: u64,
     /// Their length together, in words.
     words: u64,
-    /// How many of them hold each word.
-    holders: HashMap<Box<[u8]>, u64>,
+    /// How many of them hold each word, in the query's order.
+    holders: Vec<u64>,
 }
 
 impl WordStatistics {
     /// Adds those of another namespace for the same query.
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: &Self) {
         self.chunks += other.chunks;
         self.words += other.words;
-        for (word, holders) in other.holders {
-            *self.holders.entry(word).or_default() += holders;
+        self.holders.resize(self.holders.len().max(other.holders.len()), 0);
+        for (sum, holders) in self.holders.iter_mut().zip(&other.holders) {
+            *sum += holders;
         }
     }
 }
@@ -47,18 +60,17 @@ impl WordStatistics {
 pub struct Lookup {
     /// The files they were looked up in.
     base: Arc<Base>,
-    words: Vec<Word>,
+    words: QueryWords,
+    /// What the files have of each.
+    found: Vec<OnDisk>,
 }
 
-/// A word of a query and what the files have of it.
+/// What the files have of a word.
 #[derive(Clone)]
-struct Word {
-    text: Box<[u8]>,
-    /// How much it counts, as [`analyze_query`] has it.
-    share: f32,
+struct OnDisk {
     /// Where each segment has it.
-    found: Vec<Option<TermInfo>>,
-    /// How many live chunks on disk hold it.
+    terms: Vec<Option<TermInfo>>,
+    /// How many live chunks hold it.
     holders: u64,
 }
 
@@ -70,19 +82,19 @@ struct QueryTerm<'l> {
 }
 
 impl LexicalIndex {
-    /// Looks up the words of `query`. What is found is to be asked for in this index alone, and soon.
-    pub fn look_up(&self, query: &str) -> Result<Lookup, Error> {
-        Ok(self.look_up_words(query_terms(query))?)
+    /// Looks up the words of a query. What is found is to be asked for in this index alone, and soon.
+    pub fn look_up(&self, words: &QueryWords) -> Result<Lookup, Error> {
+        Ok(self.look_up_words(words)?)
     }
 
-    fn look_up_words(&self, texts: Vec<(Box<[u8]>, f32)>) -> Result<Lookup, Failure> {
-        let mut words = Vec::with_capacity(texts.len());
-        for (text, share) in texts {
-            let term = Term::from_field_text(self.fields.text, std::str::from_utf8(&text).expect("terms are UTF-8"));
-            let found = self.base.term(&term)?;
-            words.push(Word { text, share, holders: self.base.holders(&found)?, found });
+    fn look_up_words(&self, words: &QueryWords) -> Result<Lookup, Failure> {
+        let mut found = Vec::with_capacity(words.0.len());
+        for QueryWord { text, .. } in words.0.iter() {
+            let term = Term::from_field_text(self.fields.text, std::str::from_utf8(text).expect("terms are UTF-8"));
+            let terms = self.base.term(&term)?;
+            found.push(OnDisk { holders: self.base.holders(&terms)?, terms });
         }
-        Ok(Lookup { base: Arc::clone(&self.base), words })
+        Ok(Lookup { base: Arc::clone(&self.base), words: words.clone(), found })
     }
 
     /// `lookup`, or another one of its words when the index has other files by now.
@@ -90,19 +102,19 @@ impl LexicalIndex {
         if Arc::ptr_eq(&lookup.base, &self.base) {
             return Ok(Cow::Borrowed(lookup));
         }
-        self.look_up_words(lookup.words.iter().map(|word| (word.text.clone(), word.share)).collect()).map(Cow::Owned)
+        self.look_up_words(&lookup.words).map(Cow::Owned)
     }
 
     /// How common the words of a query are among the live chunks.
     pub fn word_statistics(&self, lookup: &Lookup) -> Result<WordStatistics, Error> {
-        let words = &self.current(lookup)?.words;
-        let holders = words.iter().map(|word| (word.text.clone(), self.holders(word))).collect();
+        let lookup = self.current(lookup)?;
+        let holders = lookup.words.0.iter().zip(&lookup.found).map(|(word, found)| self.holders(word, found)).collect();
         Ok(WordStatistics { chunks: self.live_chunks(), words: self.live_words(), holders })
     }
 
     /// As [`search_words`](Self::search_words), with the words of `query` and the statistics of this index.
     pub fn search(&self, query: &str, k: usize, selection: Option<&Selection>) -> Result<Vec<LexicalHit>, Error> {
-        self.search_words(&self.look_up(query)?, None, k, selection)
+        self.search_words(&self.look_up(&QueryWords::of(query))?, None, k, selection, 0.0)
     }
 
     /// The best `k` chunks for the words of a query, best first, equals by chunk id.
@@ -110,13 +122,14 @@ impl LexicalIndex {
     /// A query is text: its words are those that [`analyze_query`](super::analyze_query) finds, any of them suffices, and one
     /// without words finds nothing. Only chunks in `selection` are considered, or all without one; chunks of removed
     /// versions never are. Scores depend on the live chunks of this index, or on `statistics` of several, and on nothing
-    /// else, the selection included.
+    /// else, the selection included. Of those whose score is below `score_min`, which need not be found, some may be missing.
     pub fn search_words(
         &self,
         lookup: &Lookup,
         statistics: Option<&WordStatistics>,
         k: usize,
         selection: Option<&Selection>,
+        score_min: f32,
     ) -> Result<Vec<LexicalHit>, Error> {
         if k == 0 || selection.is_some_and(Selection::is_empty) {
             return Ok(Vec::new());
@@ -125,11 +138,11 @@ impl LexicalIndex {
             statistics.map_or_else(|| (self.live_chunks(), self.live_words()), |all| (all.chunks, all.words));
         let similarity = Similarity::new(chunks, words);
         let lookup = self.current(lookup)?;
-        let terms = self.weigh(&lookup.words, statistics, &similarity);
+        let terms = self.weigh(&lookup, statistics, &similarity);
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        let mut best = Best::new(k);
+        let mut best = Best::new(k, score_min);
         self.search_memory(&terms, &similarity, selection, &mut best);
         self.search_segments(&terms, &similarity, selection, &mut best)?;
         Ok(best.into_hits())
@@ -138,30 +151,26 @@ impl LexicalIndex {
     /// The words that some live chunk holds, and what they are worth.
     fn weigh<'l>(
         &self,
-        words: &'l [Word],
+        lookup: &'l Lookup,
         statistics: Option<&WordStatistics>,
         similarity: &Similarity,
     ) -> Vec<QueryTerm<'l>> {
-        let mut terms = Vec::with_capacity(words.len());
-        for word in words {
-            let holders = self.holders(word);
+        let mut terms = Vec::with_capacity(lookup.found.len());
+        for (at, (word, found)) in lookup.words.0.iter().zip(&lookup.found).enumerate() {
+            let holders = self.holders(word, found);
             if holders > 0 {
                 // A word written since the statistics were taken is in none of them.
-                let everywhere =
-                    statistics.and_then(|all| all.holders.get(&word.text)).copied().unwrap_or(0).max(holders);
-                terms.push(QueryTerm {
-                    text: &word.text,
-                    found: &word.found,
-                    weight: word.share * similarity.weight(everywhere),
-                });
+                let everywhere = statistics.and_then(|all| all.holders.get(at)).copied().unwrap_or(0).max(holders);
+                let weight = word.share * similarity.weight(everywhere);
+                terms.push(QueryTerm { text: &word.text, found: &found.terms, weight });
             }
         }
         terms
     }
 
     /// How many live chunks hold a word.
-    fn holders(&self, word: &Word) -> u64 {
-        self.balance(word.holders, |part| part.holders(&word.text), |part| part.holders(&word.text))
+    fn holders(&self, word: &QueryWord, found: &OnDisk) -> u64 {
+        self.balance(found.holders, |part| part.holders(&word.text), |part| part.holders(&word.text))
     }
 
     fn search_memory(
@@ -189,10 +198,12 @@ impl LexicalIndex {
         let is_kept = |chunk: ChunkId| self.keeps(chunk);
         let mut window = None;
         for (at, segment) in self.base.segments.iter().enumerate() {
-            let posted = open_terms(segment, at, terms)?;
-            if posted.is_empty() {
+            let held = || terms.iter().filter(|term| term.found[at].is_some());
+            let worth = held().map(|term| Similarity::points_max(term.weight)).sum::<Points>();
+            if worth == 0 || worth < best.threshold() {
                 continue;
             }
+            let posted = open_terms(segment, at, terms)?;
             let window = window.get_or_insert_with(Window::new);
             match selection {
                 Some(selection) => {
@@ -226,18 +237,20 @@ fn open_terms(segment: &Segment, at: usize, terms: &[QueryTerm<'_>]) -> Result<V
     Ok(posted)
 }
 
-/// The different terms of a query, in order, and what share of its weight each counts.
-fn query_terms(query: &str) -> Vec<(Box<[u8]>, f32)> {
-    let mut places: HashMap<Box<[u8]>, usize> = HashMap::new();
-    let mut terms: Vec<(Box<[u8]>, f32)> = Vec::new();
-    analyze_query(query, |term, kind| {
-        let Some(share) = kind.query_weight() else { return };
-        if let Some(at) = places.get(term) {
-            terms[*at].1 = terms[*at].1.max(share);
-        } else if terms.len() < QUERY_TERMS_MAX {
-            places.insert(term.into(), terms.len());
-            terms.push((term.into(), share));
-        }
-    });
-    terms
+impl QueryWords {
+    /// The different words of `query`, in order, up to [`QUERY_TERMS_MAX`].
+    pub fn of(query: &str) -> Self {
+        let mut places: HashMap<Box<[u8]>, usize> = HashMap::new();
+        let mut words: Vec<QueryWord> = Vec::new();
+        analyze_query(query, |term, kind| {
+            let Some(share) = kind.query_weight() else { return };
+            if let Some(at) = places.get(term) {
+                words[*at].share = words[*at].share.max(share);
+            } else if words.len() < QUERY_TERMS_MAX {
+                places.insert(term.into(), words.len());
+                words.push(QueryWord { text: term.into(), share });
+            }
+        });
+        Self(words.into())
+    }
 }

@@ -1,132 +1,95 @@
-//! A scan of the likely rows alone: those whose signs differ from the query's in the fewest places.
-
-use parking_lot::Mutex;
+//! The nearest rows of one index or of several, of which only the likely ones are scored: those whose signs differ from
+//! the query's in the fewest places.
+//!
+//! How many are likely is not known before: rows are scored in the order of their signs, twice as many each time, until
+//! what is new among them is hardly ever among the best. Where signs tell nothing, that is so when all are scored.
 
 use super::VectorIndex;
-use super::fixed::cosine;
 use super::rows::Rows;
 use super::scan::{Best, scan_list};
+use super::search::VectorHit;
 use super::signs::{push_distances, push_signs};
 
-/// With fewer live rows, all of them are scanned.
-const ROWS_MIN: u64 = 2048;
-/// One in so many rows is likely, and no fewer than [`LIKELY_MIN`] or [`LIKELY_PER_HIT`] for each hit wanted.
-const LIKELY_SHARE: u64 = 16;
-const LIKELY_MIN: u64 = 512;
-const LIKELY_PER_HIT: u64 = 4;
+/// So many rows are scored first for each hit wanted, and no fewer than [`FIRST_MIN`].
+const FIRST_PER_HIT: u64 = 8;
+const FIRST_MIN: u64 = 512;
+/// No further rows are scored once the last half of them brought one in so many of the best, or fewer.
+const NEW_SHARE: usize = 10;
 
-/// Whether signs are worth anything is tried with so many rows as queries, among so many rows: whether the likely ones
-/// among these hold nearly all of the best.
-const TRIAL_QUERIES: usize = 8;
-const TRIAL_ROWS: usize = 4096;
-const TRIAL_BEST: usize = 10;
-const TRIAL_FOUND_MIN: usize = TRIAL_QUERIES * TRIAL_BEST - 1;
+/// The distance of a removed row.
+const REMOVED: u16 = u16::MAX;
 
-/// So many times the rows that are wanted may be as likely, for signs to be worth anything.
-const LIKELY_TIES_MAX: u64 = 4;
-
-/// So many scans go through all rows before the trial, which takes as long as a few of them: most programs open an index
-/// for one search.
-const TRIAL_AFTER: u32 = 16;
-
-/// What is known of the signs.
-#[derive(Debug, Default)]
-pub(super) struct Trust(Mutex<Known>);
-
-#[derive(Debug, Default)]
-struct Known {
-    /// Scans before the first trial.
-    scans: u32,
-    /// How many rows there were at the last trial, and whether their signs tell which are near.
-    tried: Option<(u32, bool)>,
-}
-
-impl Trust {
-    /// Whether the signs of these rows are known to tell which are near; tried again when there are twice as many rows,
-    /// or fewer.
-    fn holds(&self, index: &VectorIndex) -> bool {
-        let rows = index.table.rows().len();
-        let mut known = self.0.lock();
-        match known.tried {
-            None if known.scans < TRIAL_AFTER => {
-                known.scans += 1;
-                false
-            }
-            Some((tried, holds)) if (tried..tried.saturating_mul(2)).contains(&rows) => holds,
-            _ => {
-                let holds = trial(index);
-                known.tried = Some((rows, holds));
-                holds
-            }
-        }
-    }
+/// The rows of one index beside a query. They stay as they are while the index moves on.
+#[derive(Clone, Debug)]
+pub struct Unscored {
+    rows: Rows,
+    query: Vec<i16>,
+    /// In how many signs each row differs from the query.
+    distances: Vec<u16>,
+    /// How many rows there are at each distance.
+    rows_at: Vec<u64>,
 }
 
 impl VectorIndex {
-    /// About the best `k` of all rows, of which only the likely ones are scored; `None` when it takes a scan of all to
-    /// find them.
-    pub(super) fn scan_likely(&self, query: &[i16], k: usize) -> Option<Best> {
-        let live = self.table.live();
-        let count = (live / LIKELY_SHARE).max(LIKELY_MIN).max((k as u64).saturating_mul(LIKELY_PER_HIT));
-        if live < ROWS_MIN || count > live / 2 || !self.trust.holds(self) {
-            return None;
+    pub(super) fn unscored(&self, query: Vec<i16>) -> Unscored {
+        let rows = self.table.rows().clone();
+        let (mut signs, mut distances) = (Vec::new(), Vec::with_capacity(rows.len() as usize));
+        push_signs(&query, &mut signs);
+        for rows in rows.signs() {
+            push_distances(&signs, rows, &mut distances);
         }
-        let rows = self.table.rows();
-        let mut distances = distances(rows, query);
         for row in self.table.removed() {
-            distances[row as usize] = u16::MAX;
+            distances[row as usize] = REMOVED;
         }
-        let furthest = furthest(&distances, count);
-        let likely: Vec<u32> =
-            (0..).zip(&distances).filter(|(_, distance)| **distance <= furthest).map(|(row, _)| row).collect();
-        Some(scan_list(rows, &likely, query, Best::new(k)))
+        let mut rows_at = vec![0; rows.dim() + 1];
+        for distance in &distances {
+            if let Some(rows) = rows_at.get_mut(usize::from(*distance)) {
+                *rows += 1;
+            }
+        }
+        Unscored { rows, query, distances, rows_at }
     }
 }
 
-/// In how many signs each row differs from `query`.
-fn distances(rows: &Rows, query: &[i16]) -> Vec<u16> {
-    let (mut signs, mut distances) = (Vec::new(), Vec::with_capacity(rows.len() as usize));
-    push_signs(query, &mut signs);
-    for rows in rows.signs() {
-        push_distances(&signs, rows, &mut distances);
+/// About the best `k` of the rows of all of `of` together, of each the hits that are among them, the best first. Equals
+/// are in the order of `of`, then of their ids.
+pub fn nearest(of: &[&Unscored], k: usize) -> Vec<Vec<VectorHit>> {
+    let live: u64 = of.iter().flat_map(|unscored| &unscored.rows_at).sum();
+    let mut best = Best::new(k);
+    let (mut wanted, mut next) = ((k as u64).saturating_mul(FIRST_PER_HIT).max(FIRST_MIN), 0);
+    loop {
+        // What is left of them would take as long to tell apart.
+        let all = wanted.saturating_mul(2) >= live;
+        let (furthest, scored) = if all { (REMOVED - 1, live) } else { furthest(of, wanted) };
+        let before = best.ranked();
+        for (place, unscored) in of.iter().enumerate() {
+            best = scan_list(&unscored.rows, &unscored.at(next, furthest), &unscored.query, place, best);
+        }
+        let new = best.len() - before.iter().filter(|earlier| best.holds(earlier)).count();
+        if all || (next > 0 && new.saturating_mul(NEW_SHARE) <= k) {
+            return best.into_hits_of(of.len());
+        }
+        (wanted, next) = (scored.saturating_mul(2), furthest + 1);
     }
-    distances
 }
 
-/// The smallest distance that at least `count` of the rows do not exceed; those at `u16::MAX` are none.
-fn furthest(distances: &[u16], count: u64) -> u16 {
-    let live = || distances.iter().copied().filter(|distance| *distance < u16::MAX);
-    let mut rows_at = vec![0_u64; 1 + usize::from(live().max().unwrap_or(0))];
-    for distance in live() {
-        rows_at[usize::from(distance)] += 1;
-    }
+/// The smallest distance that at least `count` of the rows do not exceed, of which there are as many, and how many do not
+/// exceed it.
+fn furthest(of: &[&Unscored], count: u64) -> (u16, u64) {
     let mut rows = 0;
-    let reached = rows_at.iter().position(|at| {
-        rows += at;
-        rows >= count
-    });
-    reached.and_then(|at| u16::try_from(at).ok()).unwrap_or(u16::MAX - 1)
+    for distance in 0..REMOVED {
+        rows += of.iter().filter_map(|unscored| unscored.rows_at.get(usize::from(distance))).sum::<u64>();
+        if rows >= count {
+            return (distance, rows);
+        }
+    }
+    (REMOVED - 1, rows)
 }
 
-fn trial(index: &VectorIndex) -> bool {
-    let rows = index.table.rows();
-    let step = (rows.len() as usize).div_ceil(TRIAL_ROWS).max(1);
-    let sample: Vec<u32> = (0..rows.len()).step_by(step).filter(|row| !index.table.removed().contains(*row)).collect();
-    let mut found = 0;
-    for query in sample.iter().step_by((sample.len() / TRIAL_QUERIES).max(1)).take(TRIAL_QUERIES) {
-        let Some(query) = rows.vector(*query) else { continue };
-        let all = distances(rows, query);
-        let sampled: Vec<u16> = sample.iter().map(|row| all[*row as usize]).collect();
-        let furthest = furthest(&sampled, sample.len() as u64 / LIKELY_SHARE);
-        // Where signs are much alike, the likely rows are most of all, and choosing them gains nothing.
-        let likely = sampled.iter().filter(|distance| **distance <= furthest).count();
-        if likely as u64 > sample.len() as u64 * LIKELY_TIES_MAX / LIKELY_SHARE {
-            return false;
-        }
-        let cosine = |row: u32| rows.vector(row).map_or(f32::NEG_INFINITY, |vector| cosine(query, vector));
-        let mut best: Vec<(f32, u16)> = sample.iter().zip(&sampled).map(|(row, at)| (cosine(*row), *at)).collect();
-        best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
-        found += best.iter().take(TRIAL_BEST).filter(|(_, distance)| *distance <= furthest).count();
+impl Unscored {
+    /// The rows at a distance from `first` to `last`, ascending.
+    fn at(&self, first: u16, last: u16) -> Vec<u32> {
+        let is_meant = |(_, distance): &(u32, &u16)| (first..=last).contains(*distance);
+        (0..).zip(&self.distances).filter(is_meant).map(|(row, _)| row).collect()
     }
-    found >= TRIAL_FOUND_MIN
 }

@@ -1,10 +1,11 @@
 //! The vector leg: cosine similarity by exact scan or graph.
 //!
 //! One [`VectorIndex`] holds the vectors of one namespace under one embedding model, normalised, as rows in order of
-//! arrival. A scan passes over the rows whose signs say that they are far away. A removed chunk's row stays, marked, until enough rows are: then the rows are compacted. Past a number of
-//! rows an HNSW graph finds candidates, and what it finds is scored again from the rows, so that a similarity never
-//! depends on the path that found it. Rows newer than the graph are scanned. Everything slow (building a graph,
-//! writing files) is a job taken from the index, run without it, and installed.
+//! arrival. A scan, of one index or of several together, passes over the rows whose signs say that they are far away. A
+//! removed chunk's row stays, marked, until enough rows are: then the rows are compacted. Past a number of rows an HNSW
+//! graph finds candidates, and what it finds is scored again from the rows, so that a similarity never depends on the
+//! path that found it. Rows newer than the graph are scanned. Everything slow (building a graph, writing files) is a job
+//! taken from the index, run without it, and installed.
 
 mod dot;
 mod file;
@@ -29,9 +30,10 @@ mod upkeep;
 
 pub use flush::{VectorFlush, VectorFlushed};
 pub(crate) use inventory::VectorInventory;
+pub use likely::{Unscored, nearest};
 pub use open::DIMENSIONS;
 pub use projection::{Settings, Statistics, VectorIndex};
-pub use search::VectorHit;
+pub use search::{Begun, VectorHit};
 pub use table::Refused;
 pub use upkeep::{Graph, GraphJob};
 

@@ -8,7 +8,6 @@ use loom_storage::{ChunkId, Seq};
 use super::file::Folder;
 use super::flush::Saved;
 use super::graph::Hnsw;
-use super::likely::Trust;
 use super::table::{Refused, Table};
 use crate::{ChunkRange, Error};
 
@@ -61,7 +60,6 @@ pub struct VectorIndex {
     pub(super) flushing: Arc<()>,
     /// Shared with the graph job that is under way, if one is.
     pub(super) building: Arc<()>,
-    pub(super) trust: Trust,
 }
 
 impl VectorIndex {
@@ -83,7 +81,6 @@ impl VectorIndex {
             numbering: 0,
             flushing: Arc::default(),
             building: Arc::default(),
-            trust: Trust::default(),
         };
         Ok((index, watermark))
     }

@@ -16,7 +16,8 @@ const PARALLEL_VALUES_MIN: usize = 1 << 23;
 /// How many listed rows one core takes at a time.
 const PIECE_ROWS: usize = 4096;
 
-/// The best `k` of the hits offered: by similarity, then by the smaller chunk id, at the `k`-th place too.
+/// The best `k` of the hits offered: by similarity, then by the place of their index among those that are searched
+/// together, then by the smaller chunk id, at the `k`-th place too.
 pub(super) struct Best {
     k: usize,
     /// The worst on top.
@@ -33,17 +34,27 @@ impl Best {
         if self.heap.len() < self.k {
             return true;
         }
-        self.heap.peek().is_some_and(|worst| similarity >= worst.0.similarity)
+        self.heap.peek().is_some_and(|worst| similarity >= worst.hit.similarity)
     }
 
-    pub fn offer(&mut self, hit: VectorHit) {
+    pub fn offer(&mut self, ranked: Ranked) {
         if self.heap.len() < self.k {
-            self.heap.push(Ranked(hit));
+            self.heap.push(ranked);
         } else if let Some(mut worst) = self.heap.peek_mut()
-            && Ranked(hit) < *worst
+            && ranked < *worst
         {
-            *worst = Ranked(hit);
+            *worst = ranked;
         }
+    }
+
+    /// The hits so far, in any order.
+    pub fn ranked(&self) -> Vec<Ranked> {
+        self.heap.as_slice().to_vec()
+    }
+
+    /// Whether a hit that was offered is still among the best.
+    pub fn holds(&self, offered: &Ranked) -> bool {
+        self.heap.peek().is_some_and(|worst| offered <= worst)
     }
 
     pub fn len(&self) -> usize {
@@ -52,11 +63,20 @@ impl Best {
 
     /// The best first.
     pub fn into_hits(self) -> Vec<VectorHit> {
-        self.heap.into_sorted_vec().into_iter().map(|ranked| ranked.0).collect()
+        self.heap.into_sorted_vec().into_iter().map(|ranked| ranked.hit).collect()
+    }
+
+    /// The best first, of each of so many indexes.
+    pub fn into_hits_of(self, indexes: usize) -> Vec<Vec<VectorHit>> {
+        let mut hits = vec![Vec::new(); indexes];
+        for Ranked { index, hit } in self.heap.into_sorted_vec() {
+            hits[index].push(hit);
+        }
+        hits
     }
 
     fn merge(mut self, other: Self) -> Self {
-        other.heap.into_iter().for_each(|ranked| self.offer(ranked.0));
+        other.heap.into_iter().for_each(|ranked| self.offer(ranked));
         self
     }
 }
@@ -73,7 +93,7 @@ pub(super) fn scan_from(
         for ((row, &id), vector) in (start..).zip(ids).zip(values.chunks_exact(rows.dim())) {
             let similarity = cosine(query, vector);
             if best.wants(similarity) && accepts(row) {
-                best.offer(VectorHit { chunk: ChunkId(id), similarity });
+                best.offer(Ranked { index: 0, hit: VectorHit { chunk: ChunkId(id), similarity } });
             }
         }
         best
@@ -88,14 +108,14 @@ pub(super) fn scan_from(
     }
 }
 
-/// Scans the rows of `list`; a number that is no row is passed over.
-pub(super) fn scan_list(rows: &Rows, list: &[u32], query: &[i16], best: Best) -> Best {
+/// Scans the rows of `list` of the index at the place `index`; a number that is no row is passed over.
+pub(super) fn scan_list(rows: &Rows, list: &[u32], query: &[i16], index: usize, best: Best) -> Best {
     let scan = |mut best: Best, piece: &[u32]| {
         for &row in piece {
             if let (Some(vector), Some(chunk)) = (rows.vector(row), rows.chunk(row)) {
                 let similarity = cosine(query, vector);
                 if best.wants(similarity) {
-                    best.offer(VectorHit { chunk, similarity });
+                    best.offer(Ranked { index, hit: VectorHit { chunk, similarity } });
                 }
             }
         }
@@ -103,7 +123,8 @@ pub(super) fn scan_list(rows: &Rows, list: &[u32], query: &[i16], best: Best) ->
     };
     if parallel(rows, list.len()) {
         let k = best.k;
-        list.par_chunks(PIECE_ROWS).fold(|| Best::new(k), scan).reduce(|| Best::new(k), Best::merge).merge(best)
+        let merged = || list.par_chunks(PIECE_ROWS).fold(|| Best::new(k), scan).reduce(|| Best::new(k), Best::merge);
+        cores::share(merged).merge(best)
     } else {
         scan(best, list)
     }
@@ -113,13 +134,17 @@ fn parallel(rows: &Rows, count: usize) -> bool {
     count.saturating_mul(rows.dim()) >= PARALLEL_VALUES_MIN
 }
 
-/// A hit, the better one less.
+/// A hit of the index at a place, the better one less.
 #[derive(Clone, Copy, Debug)]
-struct Ranked(VectorHit);
+pub(super) struct Ranked {
+    index: usize,
+    hit: VectorHit,
+}
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.0.similarity.total_cmp(&self.0.similarity).then(self.0.chunk.cmp(&other.0.chunk))
+        let similarity = other.hit.similarity.total_cmp(&self.hit.similarity);
+        similarity.then_with(|| (self.index, self.hit.chunk).cmp(&(other.index, other.hit.chunk)))
     }
 }
 

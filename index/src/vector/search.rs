@@ -4,6 +4,7 @@ use loom_storage::ChunkId;
 
 use super::fixed::{cosine, unit};
 use super::graph::Hnsw;
+use super::likely::{Unscored, nearest};
 use super::scan::{Best, scan_from, scan_list};
 use super::{VectorIndex, failed};
 use crate::{Error, Selection};
@@ -21,26 +22,45 @@ pub struct VectorHit {
     pub similarity: f32,
 }
 
+/// How far a search comes by itself.
+#[derive(Debug)]
+pub enum Begun {
+    /// To its end.
+    Hits(Vec<VectorHit>),
+    /// To rows of which [`nearest`] finds the best, in one go with those of other indexes.
+    Rows(Unscored),
+}
+
 impl VectorIndex {
     /// The `k` chunks most similar to `query`, the best first, ties by the smaller id; only chunks in `selection`, if
-    /// there is one. When the selection is small, or there are few chunks, that is exact; else about one in two hundred
-    /// of the best is missed where there is a graph, and one in two thousand where there is none. A query that is zero or not finite is similar to nothing and has no hits.
+    /// there is one. When the selection is small, or there are few chunks, that is exact; else about one in two
+    /// hundred of the best ten is missed. A query that is zero or not finite is similar to nothing and has no hits.
     pub fn search(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Result<Vec<VectorHit>, Error> {
+        Ok(match self.begin(query, k, selection)? {
+            Begun::Hits(hits) => hits,
+            Begun::Rows(rows) => nearest(&[&rows], k).into_iter().flatten().collect(),
+        })
+    }
+
+    /// As [`search`](Self::search), but for what is better done for several indexes of one model together.
+    pub fn begin(&self, query: &[f32], k: usize, selection: Option<&Selection>) -> Result<Begun, Error> {
         let dim = self.table.rows().dim();
         if query.len() != dim {
             return Err(failed(format!("the query has {} dimensions, the model {dim}", query.len())));
         }
-        let Some(query) = unit(query) else { return Ok(Vec::new()) };
+        let Some(query) = unit(query) else { return Ok(Begun::Hits(Vec::new())) };
         if k == 0 || self.table.live() == 0 {
-            return Ok(Vec::new());
+            return Ok(Begun::Hits(Vec::new()));
         }
         if let Some(graph) = &self.graph
             && let Some(candidates) = self.graph_candidates(graph, k, selection)
             && let Some(hits) = self.search_graph(graph, &query, k, candidates, selection)
         {
-            return Ok(hits);
+            return Ok(Begun::Hits(hits));
         }
-        Ok(self.scan(&query, k, selection))
+        let Some(selection) = selection else { return Ok(Begun::Rows(self.unscored(query))) };
+        let best = scan_list(self.table.rows(), &self.table.live_rows(selection), &query, 0, Best::new(k));
+        Ok(Begun::Hits(best.into_hits()))
     }
 
     /// The cosine of `query` and each of `chunks`, in their order; `None` for a chunk that has no vector here or is
@@ -52,17 +72,6 @@ impl VectorIndex {
             Some(cosine(query.as_deref()?, vector))
         };
         chunks.iter().map(one).collect()
-    }
-
-    fn scan(&self, query: &[i16], k: usize, selection: Option<&Selection>) -> Vec<VectorHit> {
-        let rows = self.table.rows();
-        let best = match selection {
-            Some(selection) => scan_list(rows, &self.table.live_rows(selection), query, Best::new(k)),
-            None => self
-                .scan_likely(query, k)
-                .unwrap_or_else(|| scan_from(rows, 0, query, Best::new(k), |row| self.table.accepts(row, None))),
-        };
-        best.into_hits()
     }
 
     /// How many candidates the graph should weigh; `None` when a scan costs less. The fewer of its rows the selection
@@ -97,7 +106,7 @@ impl VectorIndex {
                 return None;
             }
         };
-        let best = scan_list(rows, &found, query, Best::new(k));
+        let best = scan_list(rows, &found, query, 0, Best::new(k));
         let best = scan_from(rows, graph.rows(), query, best, accepts);
         (best.len() == k).then(|| best.into_hits())
     }

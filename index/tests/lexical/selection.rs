@@ -1,6 +1,6 @@
 //! Filters: the best ten of what is selected, however little that is.
 
-use loom_index::text::LexicalIndex;
+use loom_index::text::{LexicalHit, LexicalIndex, QueryWords};
 use loom_index::{ChunkRange, Selection};
 use loom_storage::ChunkId;
 use tempfile::TempDir;
@@ -81,4 +81,24 @@ fn removed_chunks_are_not_found_even_when_selected() {
     }
     let none = selection(std::iter::empty());
     assert!(index.search("word", 10, Some(&none)).expect("a search works").is_empty());
+}
+
+#[test]
+fn hits_below_a_least_score_may_be_missing_and_no_others() {
+    let folder = TempDir::new().expect("a folder for the test");
+    let (index, _) = corpus(&folder);
+    let mut missing = 0;
+    for query in ["w0x", "w3x w5x w300x", "w1x w2x w3x w4x w8x w200x w400x", "w799x w798x absent"] {
+        let words = index.look_up(&QueryWords::of(query)).expect("it is looked up");
+        let search = |least| index.search_words(&words, None, 100, None, least).expect("a search works");
+        let all = search(0.0);
+        for place in [0, 9, 60].into_iter().filter(|place| *place < all.len()) {
+            let least = all[place].score;
+            let wanted: Vec<LexicalHit> = all.iter().copied().filter(|hit| hit.score >= least).collect();
+            let found = search(least);
+            assert_eq!(found[..wanted.len()], wanted, "{query}, {least}");
+            missing += all.len() - found.len();
+        }
+    }
+    assert!(missing > 0, "nothing was passed over");
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use loom_index::text::QueryWords;
 use loom_index::{Filter, LegQuery, Progress, Projection, Projections};
 use loom_storage::contract::sample::{batch, delete, edit, put, restore, scope, vectors};
 use loom_storage::{Store, Write, live_versions};
@@ -189,8 +190,9 @@ fn answers(projection: &Projection, place: &Place) -> Vec<String> {
         for text in ["alpha", "beta gamma", "delta alpha gamma"] {
             for depth in [2, 99] {
                 let (names, statistics) = (&["alpha", "gamma"][..], None);
-                let (words, vector, near) = (view.look_up(text).unwrap(), Some(&query[..]), None);
-                let query = LegQuery { words: Some(&words), statistics, vector, near, names, filter, depth };
+                let (words, vector, near) = (view.look_up(&QueryWords::of(text)).unwrap(), Some(&query[..]), None);
+                let query =
+                    LegQuery { words: Some(&words), statistics, lexical_min: 0.0, vector, near, names, filter, depth };
                 let hits = view.search(&query).unwrap();
                 assert!(hits.selected <= served);
                 lines.push(format!("{text} {depth}: {:?}", hits.candidates));
