@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ class Answer:
     # The tables of its Markdown, where it gives them apart as well.
     written: list[Table]
     ms: float
+    # What the process computed for it, all its threads together, its answer on the pipe included.
+    cpu_ms: float
     # Why there is no text; empty otherwise.
     error: str
 
@@ -53,19 +56,26 @@ class Converter:
         request = {"path": str(row.path)}
         if self.by_format:
             request["format"] = row.format
+        before = self.computed()
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
         line = self.line()
         if line is None:
             self.close()
-            return Answer("", [], [], SECONDS_MAX * 1000, f"no answer in {SECONDS_MAX} s")
+            return Answer("", [], [], SECONDS_MAX * 1000, 0.0, f"no answer in {SECONDS_MAX} s")
         if not line:
             self.close()
-            return Answer("", [], [], 0.0, "its process ended")
+            return Answer("", [], [], 0.0, 0.0, "its process ended")
+        cpu_ms = (self.computed() - before) * 1000
         answer = json.loads(line)
         written = pipe_tables(answer["text"])
         tables = answer["tables"]
-        return Answer(answer["text"], written if tables is None else tables, written, answer["ms"], answer.get("error", ""))
+        tables = written if tables is None else tables
+        return Answer(answer["text"], tables, written, answer["ms"], cpu_ms, answer.get("error", ""))
+
+    def computed(self) -> float:
+        """Seconds that the process has computed so far, by the clock that Linux has for it."""
+        return time.clock_gettime((~self.process.pid << 3) | 2)
 
     def line(self) -> bytes | None:
         """The next line; empty where the process ended, None where it took too long."""

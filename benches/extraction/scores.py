@@ -19,8 +19,10 @@ TAG = re.compile(r"</?(?:br|u|s|b|i|em|strong|sub|sup|p|a|span|div|table|thead|t
 # Mathematics between dollar signs; sums of money have no such signs in them.
 MATH = re.compile(r"\$\$?([^$\n]*[\\^_={][^$\n]*)\$\$?")
 DELIMITER_ROW = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$", re.M)
-LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:#{1,6}[ \t]+|[-*+•][ \t]+)(?:\[[ xX]\][ \t]+)?", re.M)
+LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:#{1,6}[ \t]+|[-*+•][ \t]+)", re.M)
 MARKUP = re.compile(r"[*_`~|\\]")
+# Boxes as characters and as Markdown has them.
+BOXES = str.maketrans({"☐": "[ ]", "☑": "[x]", "☒": "[x]"})
 # Soft hyphens, joiners, marks of direction, the byte order mark.
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
@@ -34,7 +36,7 @@ def plain(text: str) -> str:
     text = DELIMITER_ROW.sub(" ", text)
     text = LINE_MARK.sub("", text)
     text = html.unescape(TAG.sub(" ", text))
-    text = unicodedata.normalize("NFKC", MARKUP.sub(" ", text))
+    text = unicodedata.normalize("NFKC", MARKUP.sub(" ", text)).translate(BOXES)
     return " ".join(INVISIBLE.sub("", text).split())
 
 

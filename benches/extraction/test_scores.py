@@ -20,8 +20,8 @@ NATIVE = r"""
 
 class Scores(unittest.TestCase):
     def test_markup_is_no_difference(self):
-        marked = "# A *title*\n\n- [x] one `two` <br> [three](http://a/b)\n\n| a | b |\n| --- | :-: |\n| 1\\|2 | $x^2$ |"
-        self.assertEqual(plain(marked), "A title one two three a b 1 2 x^2")
+        marked = "# A *title*\n\n- ☒ one `two` <br> [three](http://a/b)\n\n| a | b |\n| --- | :-: |\n| 1\\|2 | $x^2$ |"
+        self.assertEqual(plain(marked), "A title [x] one two three a b 1 2 x^2")
         self.assertEqual(plain("costs $5 and $6, a < b & c"), "costs $5 and $6, a < b & c")
         self.assertEqual(similarity("**same** words", "same  words"), 1.0)
         self.assertEqual(similarity("", "four"), 0.0)

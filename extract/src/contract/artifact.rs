@@ -102,6 +102,8 @@ pub enum BlockKind {
     Caption,
     /// A footnote, an end note or a speaker's notes.
     Note,
+    /// What stands at the head or the foot of pages or slides, once.
+    Margin,
     /// Words that were read from a picture.
     Image,
     /// A value of structured data with the path to it: JSON, YAML, a mail's header.
@@ -110,7 +112,7 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Heading,
         Self::Paragraph,
         Self::ListItem,
@@ -122,6 +124,7 @@ impl BlockKind {
         Self::TomlKey,
         Self::Caption,
         Self::Note,
+        Self::Margin,
         Self::Image,
         Self::Field,
     ];
@@ -140,6 +143,7 @@ impl BlockKind {
             Self::TomlKey => "toml_key",
             Self::Caption => "caption",
             Self::Note => "note",
+            Self::Margin => "margin",
             Self::Image => "image",
             Self::Field => "field",
         }
