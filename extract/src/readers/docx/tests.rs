@@ -386,14 +386,18 @@ fn charts_and_diagrams_are_read_where_they_stand() {
         <c:plotArea><c:ser><c:tx><c:v>Berlin</c:v></c:tx><c:cat><c:pt idx='0'><c:v>May</c:v></c:pt></c:cat>\
         <c:val><c:pt idx='0'><c:v>54</c:v></c:pt></c:val></c:ser></c:plotArea></c:chart></c:chartSpace>";
     let diagram = "<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
-    check(&body, &[("chart1.xml", "chart", chart), ("data1.xml", "diagramData", diagram)], &expect![[r"
+    check(
+        &body,
+        &[("chart1.xml", "chart", chart), ("data1.xml", "diagramData", diagram)],
+        &expect![[r"
         paragraph: Before
         caption: Rain
         table: 
            | Berlin
           2 May | 54
         list_item1: Plan
-    "]]);
+    "]],
+    );
 }
 
 #[test]

@@ -37,7 +37,8 @@ fn tables_beside_and_below_each_other_are_tables_of_their_own() {
         table: 
           month | sum
           9 May | 9
-    "]].assert_eq(&told(&artifact));
+    "]]
+    .assert_eq(&told(&artifact));
 }
 
 #[test]
@@ -71,15 +72,22 @@ fn charts_stand_after_the_tables() {
         ("xl/_rels/drawing.xml.rels", drawn.as_str()),
         ("xl/charts/c.xml", chart),
     ];
-    let content = format!("<sheetData><row>{}</row></sheetData>", number("1", 0));
+    let content = format!(
+        "<sheetData><row>{}{}</row><row>{}{}</row></sheetData>",
+        text("a"),
+        text("b"),
+        number("1", 0),
+        number("2", 0)
+    );
     let artifact = read("", &[("S", "visible", &content)], &parts);
     expect![[r"
         heading1: S
         table: 
-  
-          1 1
+          a | b
+          2 1 | 2
         table: 
            | Rain
           2 May | 54
-    "]].assert_eq(&told(&artifact));
+    "]]
+    .assert_eq(&told(&artifact));
 }
