@@ -2,36 +2,41 @@
 //!
 //! As JSON, as text (headings, blocks and pipe rows, roughly as the engine writes a document), or as one line with the
 //! outcome and the milliseconds it took.
+//!
+//! `extract --lines` answers for many files: a JSON object a line with `format` and `path`, another with `text`, `tables`, `ms`
+//! (from the file to its text) and, where the file is refused, `error`. There the text is that of the pages' body, unless
+//! `MARGINS` is set.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{BufRead as _, Write as _};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loom_extract::contract::{Artifact, ArtifactLimits, Block, BlockKind, CONTRACT_VERSION, Request, Table, check};
+use loom_extract::contract::{
+    Artifact, ArtifactLimits, Block, BlockKind, CONTRACT_VERSION, Cell, Refusal, Request, Table, check,
+};
 use loom_extract::readers::{
     Bounds, Context, Languages, Launcher, NoOcr, Ocr, OcrFailure, Program, ProgramOcr, Run, extract,
 };
+use serde::Deserialize;
+use serde_json::json;
 
 /// How long one page may take to be read.
 const PAGE_WAIT: Duration = Duration::from_secs(20);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments == ["--lines"] {
+        return lines();
+    }
     let [format, file, rest @ ..] = arguments.as_slice() else {
-        return Err("usage: extract FORMAT FILE [--text | --summary]".into());
+        return Err("usage: extract FORMAT FILE [--text | --summary], or extract --lines".into());
     };
     let bytes = std::fs::read(file)?;
-    let mut request = Request { contract: CONTRACT_VERSION, format: format.clone(), ..Request::default() };
-    request.options.encoding = std::env::var("ENCODING").unwrap_or_default();
-    request.options.sql_dialect = std::env::var("SQL_DIALECT").unwrap_or_default();
-    let languages = std::env::var_os("OCR").map(|_| Languages::installed(&Unconfined, "", PAGE_WAIT)).transpose()?;
-    let programs = languages.as_ref().map(|languages| ProgramOcr::new(&Unconfined, &bytes, languages, PAGE_WAIT));
-    let ocr: &dyn Ocr = programs.as_ref().map_or(&NoOcr, |programs| programs);
+    let languages = languages()?;
     let begun = Instant::now();
-    let context = Context { bounds: Bounds::within(Duration::from_mins(1)), ocr };
-    let read = extract(&bytes, &request, &context);
+    let read = read(&bytes, format, languages.as_ref());
     let took = begun.elapsed();
     let mut out = std::io::stdout().lock();
     let mode = rest.first().map_or("", String::as_str);
@@ -39,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(mut artifact) => {
             check(&mut artifact, format, &ArtifactLimits::default())?;
             match mode {
-                "--text" => write!(out, "{}", text(&artifact))?,
+                "--text" => write!(out, "{}", text(&artifact, true))?,
                 "--summary" => writeln!(out, "{}\t{:.2}\t{}", outcome(&artifact), millis(took), detail(&artifact))?,
                 _ => writeln!(out, "{}", serde_json::to_string_pretty(&artifact)?)?,
             }
@@ -77,6 +82,60 @@ impl Launcher for Unconfined {
     }
 }
 
+/// The languages that OCR knows, where `OCR` is set.
+fn languages() -> Result<Option<Languages>, Box<dyn Error>> {
+    let known = std::env::var_os("OCR").map(|_| Languages::installed(&Unconfined, "", PAGE_WAIT));
+    Ok(known.transpose()?)
+}
+
+/// Reads a file, with OCR in these languages.
+fn read(bytes: &[u8], format: &str, languages: Option<&Languages>) -> Result<Artifact, Refusal> {
+    let mut request = Request { contract: CONTRACT_VERSION, format: format.to_owned(), ..Request::default() };
+    request.options.encoding = std::env::var("ENCODING").unwrap_or_default();
+    request.options.sql_dialect = std::env::var("SQL_DIALECT").unwrap_or_default();
+    let programs = languages.map(|languages| ProgramOcr::new(&Unconfined, bytes, languages, PAGE_WAIT));
+    let ocr: &dyn Ocr = programs.as_ref().map_or(&NoOcr, |programs| programs);
+    extract(bytes, &request, &Context { bounds: Bounds::within(Duration::from_mins(1)), ocr })
+}
+
+/// A file to be read, as a line of standard input has it.
+#[derive(Deserialize)]
+struct Asked {
+    format: String,
+    path: String,
+}
+
+/// Answers line by line, until standard input ends.
+fn lines() -> Result<(), Box<dyn Error>> {
+    let languages = languages()?;
+    let with_margins = std::env::var_os("MARGINS").is_some();
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let asked: Asked = serde_json::from_str(&line?)?;
+        let begun = Instant::now();
+        let bytes = std::fs::read(&asked.path)?;
+        let read =
+            read(&bytes, &asked.format, languages.as_ref()).map(|artifact| (text(&artifact, with_margins), artifact));
+        let ms = millis(begun.elapsed());
+        let answer = match read {
+            Ok((text, artifact)) => {
+                json!({ "text": text, "tables": artifact.tables.iter().map(grid).collect::<Vec<_>>(), "ms": ms })
+            }
+            Err(refusal) => json!({ "text": "", "tables": [], "ms": ms, "error": refusal.to_string() }),
+        };
+        writeln!(out, "{answer}")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// The header's names, then what the rows show.
+fn grid(table: &Table) -> Vec<Vec<&str>> {
+    let names = table.columns.iter().map(|column| column.name.as_str()).collect();
+    let shown = table.rows.iter().map(|row| row.1.iter().map(Cell::shown).collect());
+    std::iter::once(names).chain(shown).collect()
+}
+
 fn millis(took: Duration) -> f64 {
     took.as_secs_f64() * 1000.0
 }
@@ -99,12 +158,13 @@ fn detail(artifact: &Artifact) -> String {
     )
 }
 
-fn text(artifact: &Artifact) -> String {
+/// The text, with or without what stands at the head and the foot of pages.
+fn text(artifact: &Artifact, with_margins: bool) -> String {
     if let Some(text) = &artifact.text {
         return text.clone();
     }
     let mut out = String::new();
-    for block in &artifact.blocks {
+    for block in artifact.blocks.iter().filter(|block| with_margins || block.kind != BlockKind::Margin) {
         match block.table.and_then(|at| artifact.tables.get(at as usize)) {
             Some(table) => rows(&mut out, table),
             None => words(&mut out, block),
@@ -128,6 +188,7 @@ fn words(out: &mut String, block: &Block) {
         | BlockKind::TomlKey
         | BlockKind::Caption
         | BlockKind::Note
+        | BlockKind::Margin
         | BlockKind::Image
         | BlockKind::Field => String::new(),
     };
@@ -148,6 +209,6 @@ fn rows(out: &mut String, table: &Table) {
     row(table.columns.iter().map(|column| column.name.as_str()).collect());
     row(vec!["---"; table.columns.len()]);
     for numbered in &table.rows {
-        row(numbered.1.iter().map(loom_extract::contract::Cell::shown).collect());
+        row(numbered.1.iter().map(Cell::shown).collect());
     }
 }

@@ -112,6 +112,8 @@ pub enum BlockKind {
     Caption,
     /// A footnote, an end note or a speaker's notes.
     Note,
+    /// What stands at the head or the foot of pages or slides, once.
+    Margin,
     /// Words that were read from a picture.
     Image,
     /// A value of structured data with the path to it: JSON, YAML, a mail's header.
@@ -120,7 +122,7 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Heading,
         Self::Paragraph,
         Self::ListItem,
@@ -132,6 +134,7 @@ impl BlockKind {
         Self::TomlKey,
         Self::Caption,
         Self::Note,
+        Self::Margin,
         Self::Image,
         Self::Field,
     ];
@@ -150,6 +153,7 @@ impl BlockKind {
             Self::TomlKey => "toml_key",
             Self::Caption => "caption",
             Self::Note => "note",
+            Self::Margin => "margin",
             Self::Image => "image",
             Self::Field => "field",
         }

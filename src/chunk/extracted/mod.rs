@@ -112,6 +112,7 @@ fn outline(text: &str, blocks: &[Laid<'_>]) -> Outline {
             | BlockKind::Quote
             | BlockKind::Caption
             | BlockKind::Note
+            | BlockKind::Margin
             | BlockKind::Image => {}
         }
     }

@@ -66,6 +66,7 @@ fn write_block(text: &mut String, block: &Block) {
         | BlockKind::TomlTable
         | BlockKind::Caption
         | BlockKind::Note
+        | BlockKind::Margin
         | BlockKind::Image
         | BlockKind::Field => text.push_str(block.text.trim()),
     }

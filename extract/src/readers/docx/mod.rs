@@ -70,7 +70,7 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
     let mut output = Output::new(&context.bounds, coverage);
     push(&mut output, items)?;
     for margin in margins {
-        output.push(BlockKind::Note, 0, &margin)?;
+        output.push(BlockKind::Margin, 0, &margin)?;
     }
     let pictures = Pictures::read(&package, &walk.pictures, context.ocr, &mut output)?;
     warn(&mut output, &walk, comments);

@@ -1,7 +1,7 @@
 //! The text of a paragraph.
 
 use crate::contract::{BlockKind, Refusal};
-use crate::readers::office::{Element, Node, Xml, described, equation, symbol};
+use crate::readers::office::{Element, Node, Xml, chart, described, diagram, equation, symbol};
 
 use super::body::{Item, Paragraph, Walk};
 use super::styles::Properties;
@@ -209,6 +209,8 @@ impl Walk<'_> {
                     }
                     "blip" => self.picture(element.foreign("embed").as_deref()),
                     "imagedata" => self.picture(element.foreign("id").as_deref()),
+                    "chart" => self.chart(element.foreign("id").as_deref(), paragraph)?,
+                    "relIds" => self.diagram(element.foreign("dm").as_deref(), paragraph)?,
                     _ => {}
                 },
                 Node::End if xml.depth() < depth => return Ok(()),
@@ -219,13 +221,32 @@ impl Walk<'_> {
     }
 
     fn picture(&mut self, id: Option<&str>) {
-        let part = id.and_then(|id| self.relations.get(id)).map(|relation| relation.target.clone());
-        if let Some(part) = part
-            && !part.is_empty()
-            && self.used_parts.insert(part.clone())
-        {
-            self.pictures.push(part);
+        let part = self.unused(id);
+        self.pictures.extend(part);
+    }
+
+    /// Adds a chart's title and values.
+    fn chart(&mut self, id: Option<&str>, paragraph: &mut Paragraph) -> Result<(), Refusal> {
+        let Some(part) = self.unused(id) else { return Ok(()) };
+        if let Some((title, grid)) = chart(self.package, &part)? {
+            paragraph.after.push(Item::Block(BlockKind::Caption, 0, title));
+            paragraph.after.push(Item::Table(grid));
         }
+        Ok(())
+    }
+
+    /// Adds the texts of a diagram's shapes.
+    fn diagram(&mut self, id: Option<&str>, paragraph: &mut Paragraph) -> Result<(), Refusal> {
+        let Some(part) = self.unused(id) else { return Ok(()) };
+        let texts = diagram(self.package, &part)?;
+        paragraph.after.extend(texts.into_iter().map(|text| Item::Block(BlockKind::ListItem, 1, text)));
+        Ok(())
+    }
+
+    /// The part of that name, the first time that it is asked for.
+    fn unused(&mut self, id: Option<&str>) -> Option<String> {
+        let part = self.relations.get(id?)?.target.clone();
+        (!part.is_empty() && self.used_parts.insert(part.clone())).then_some(part)
     }
 }
 

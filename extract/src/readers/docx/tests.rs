@@ -255,17 +255,17 @@ fn what_broke_others_is_read() {
         &body,
         &parts,
         &expect![[r"
-        heading1: Findings
-        paragraph: The count is seven.
-        paragraph: Read me twice.
-        paragraph: Read me twice.
-        table: 
-          Left | Right
-          2 across | across
-        note: Annual report
-        ! tracked changes were taken as accepted: 1 insertion kept, 1 deletion left out, 0 moved parts read where it was moved to
-        ! 1 comment was left out
-    "]],
+            heading1: Findings
+            paragraph: The count is seven.
+            paragraph: Read me twice.
+            paragraph: Read me twice.
+            table: 
+              Left | Right
+              2 across | across
+            margin: Annual report
+            ! tracked changes were taken as accepted: 1 insertion kept, 1 deletion left out, 0 moved parts read where it was moved to
+            ! 1 comment was left out
+        "]],
     );
 }
 
@@ -332,14 +332,18 @@ fn characters_fields_and_controls() {
 }
 
 #[test]
-fn equations_are_one_line() {
+fn equations_are_latex() {
     let r = |text: &str| format!("<m:r><m:t>{text}</m:t></m:r>");
     let body = format!(
         "<w:p><w:r><w:t xml:space='preserve'>Let </w:t></w:r><m:oMath>{}<m:f><m:num>{}</m:num><m:den>{}</m:den></m:f></m:oMath></w:p>\
          <w:p><m:oMathPara><m:oMath><m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr><m:sub>{}</m:sub><m:sup>{}</m:sup><m:e>\
          <m:sSup><m:e>{}</m:e><m:sup>{}</m:sup></m:sSup></m:e></m:nary></m:oMath></m:oMathPara></w:p>\
          <w:p><m:oMath><m:rad><m:deg/><m:e>{}</m:e></m:rad><m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=']'/></m:dPr>\
-         <m:e>{}</m:e></m:d></m:oMath></w:p>",
+         <m:e>{}</m:e></m:d></m:oMath></w:p>\
+         <w:p><m:oMath><m:func><m:fName><m:limLow><m:e>{}</m:e><m:lim>{}</m:lim></m:limLow></m:fName><m:e>{}</m:e></m:func>\
+         <m:func><m:fName>{}</m:fName><m:e>{}</m:e></m:func><m:f><m:fPr><m:type m:val='noBar'/></m:fPr>\
+         <m:num>{}</m:num><m:den>{}</m:den></m:f><m:acc><m:accPr><m:chr m:val='\u{20D7}'/></m:accPr><m:e>{}</m:e></m:acc>\
+         <m:groupChr><m:groupChrPr><m:chr m:val='⏞'/></m:groupChrPr><m:e>{}</m:e></m:groupChr></m:oMath></w:p>",
         r("x="),
         r("a+b"),
         r("2"),
@@ -348,15 +352,50 @@ fn equations_are_one_line() {
         r("x"),
         r("2"),
         r("y"),
-        r("z")
+        r("z"),
+        r("argmax"),
+        r("ε≤1"),
+        r("x"),
+        r("cos"),
+        r("2πx"),
+        r("n"),
+        r("k"),
+        r("v"),
+        r("a{b")
     );
     check(
         &body,
         &[],
         &expect![[r"
         paragraph: Let x=\frac{a+b}{2}
-        paragraph: ∑_{n=1}^{∞}x^{2}
-        paragraph: \sqrt{y}[z]
+        paragraph: \sum_{n=1}^{\infty}x^{2}
+        paragraph: \sqrt{y}\left[z\right]
+        paragraph: \operatorname{argmax}_{\varepsilon \leq 1}x\cos2\pi x\genfrac{}{}{0pt}{}{n}{k}\vec{v}\overbrace{a\{b}
+    "]],
+    );
+}
+
+#[test]
+fn charts_and_diagrams_are_read_where_they_stand() {
+    let drawn = |inner: &str| format!("<w:p><w:r><w:drawing><a:graphic>{inner}</a:graphic></w:drawing></w:r></w:p>");
+    let body = p("", "Before")
+        + &drawn("<c:chart r:id='chart1.xml'/>")
+        + &drawn("<dgm:relIds r:dm='data1.xml'/>")
+        + &drawn("<c:chart r:id='chart1.xml'/>");
+    let chart = "<c:chartSpace><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Rain</a:t></a:r></a:p></c:rich></c:tx></c:title>\
+        <c:plotArea><c:ser><c:tx><c:v>Berlin</c:v></c:tx><c:cat><c:pt idx='0'><c:v>May</c:v></c:pt></c:cat>\
+        <c:val><c:pt idx='0'><c:v>54</c:v></c:pt></c:val></c:ser></c:plotArea></c:chart></c:chartSpace>";
+    let diagram = "<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
+    check(
+        &body,
+        &[("chart1.xml", "chart", chart), ("data1.xml", "diagramData", diagram)],
+        &expect![[r"
+        paragraph: Before
+        caption: Rain
+        table: 
+           | Berlin
+          2 May | 54
+        list_item1: Plan
     "]],
     );
 }

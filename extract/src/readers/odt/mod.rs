@@ -58,7 +58,7 @@ pub fn read(bytes: &[u8], _: &Request, context: &Context<'_>) -> Result<Artifact
     let mut output = Output::new(&context.bounds, Coverage::complete(CoverageUnit::Bytes, bytes.len() as u64));
     push(&mut output, items)?;
     for margin in margins {
-        output.push(BlockKind::Note, 0, &margin)?;
+        output.push(BlockKind::Margin, 0, &margin)?;
     }
     output.warn_count(walk.comments, "1 comment was left out", "{} comments were left out");
     output.warn_count(

@@ -42,20 +42,20 @@ fn headings_lists_notes_and_boxes() {
         body,
         &[("styles.xml", margins)],
         &expect![[r"
-        heading1: The title
-        heading2: Part one
-        paragraph: a b   c	d\ne[1]
-        note: [1] At the foot.
-        list_item1: 1. one
-        list_item2: c) three
-        list_item1: 2. two
-        list_item1: a bullet
-        paragraph: in a box
-        paragraph: in a section
-        note: On every page
-        ! 1 comment was left out
-        ! 1 tracked change was taken as accepted: deleted text was left out
-    "]],
+            heading1: The title
+            heading2: Part one
+            paragraph: a b   c	d\ne[1]
+            note: [1] At the foot.
+            list_item1: 1. one
+            list_item2: c) three
+            list_item1: 2. two
+            list_item1: a bullet
+            paragraph: in a box
+            paragraph: in a section
+            margin: On every page
+            ! 1 comment was left out
+            ! 1 tracked change was taken as accepted: deleted text was left out
+        "]],
     );
 }
 

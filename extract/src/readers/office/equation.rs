@@ -1,11 +1,11 @@
-//! Equations as one line of text, structures as LaTeX writes them and signs as they are.
+//! Equations as one line of LaTeX.
 
 use crate::contract::Refusal;
 
+use super::latex::{accented, applied, delimiter, function, signs};
 use super::xml::{Node, Xml};
 
-/// The text of an equation, whose element has just begun: `a^{2}`,
-/// `\frac{x+1}{2}`, `\sqrt{x}`, `∑_{n=1}^{∞}n`.
+/// The text of an equation, whose element has just begun: `a^{2}`, `\frac{x+1}{2}`, `\sqrt{x}`, `\sum_{n=1}^{\infty}n`.
 pub fn equation(xml: &mut Xml<'_>) -> Result<String, Refusal> {
     let mut text = String::new();
     let depth = xml.depth();
@@ -27,6 +27,9 @@ struct Object {
     end: Option<String>,
     separator: Option<String>,
     character: Option<String>,
+    /// The kind of a fraction.
+    kind: String,
+    is_on_top: bool,
 }
 
 fn object(xml: &mut Xml<'_>, kind: &str) -> Result<String, Refusal> {
@@ -44,26 +47,48 @@ fn object(xml: &mut Xml<'_>, kind: &str) -> Result<String, Refusal> {
     let parts = parts(xml)?;
     let base = parts.base.concat();
     Ok(match kind {
-        "f" => format!("\\frac{{{}}}{{{}}}", parts.over.trim(), parts.under.trim()),
-        "sPre" => format!("{}{}{base}", raised('_', &parts.under), raised('^', &parts.over)),
-        "rad" if parts.degree.trim().is_empty() => format!("\\sqrt{{{base}}}"),
-        "rad" => format!("\\sqrt[{}]{{{base}}}", parts.degree.trim()),
+        "f" => parts.fraction(),
+        "sPre" => format!("{{}}{}{}{base}", lowered(&parts.under), raised(&parts.over)),
+        "rad" if parts.degree.trim().is_empty() => format!("\\sqrt{{{}}}", base.trim()),
+        "rad" => format!("\\sqrt[{}]{{{}}}", parts.degree.trim(), base.trim()),
         "nary" => {
-            let sign = parts.character.unwrap_or_else(|| "∫".into());
-            format!("{sign}{}{}{base}", raised('_', &parts.under), raised('^', &parts.over))
+            let sign = signs(parts.character.as_deref().unwrap_or("∫"));
+            applied(&format!("{}{}{}", sign.trim(), lowered(&parts.under), raised(&parts.over)), &base)
         }
-        "d" => {
-            let begin = parts.begin.unwrap_or_else(|| "(".into());
-            let end = parts.end.unwrap_or_else(|| ")".into());
-            format!("{begin}{}{end}", parts.base.join(&parts.separator.unwrap_or_else(|| "|".into())))
-        }
-        "func" => format!("{}{base}", parts.name),
-        "limLow" | "limUpp" => format!("{base}{}", raised('_', &parts.under)),
-        "m" | "eqArr" => parts.base.join("; "),
-        "mr" => parts.base.join(", "),
-        "acc" | "bar" | "groupChr" => base,
-        _ => format!("{}{}{}", base, raised('_', &parts.under), raised('^', &parts.over)),
+        "d" => parts.delimited(),
+        "func" => applied(&function(&parts.name), &base),
+        "limLow" => format!("{}{}", base.trim_end(), lowered(&parts.under)),
+        "limUpp" => format!("\\overset{{{}}}{{{}}}", parts.under.trim(), base.trim()),
+        "m" => format!("\\begin{{matrix}}{}\\end{{matrix}}", parts.base.join(" \\\\ ")),
+        "mr" => parts.base.join(" & "),
+        "eqArr" => parts.base.join(" \\\\ "),
+        "acc" => accented(parts.character.as_deref().unwrap_or("^"), &base),
+        "bar" => format!("\\{}{{{}}}", if parts.is_on_top { "overline" } else { "underline" }, base.trim()),
+        "groupChr" => match parts.character.as_deref() {
+            None | Some("⏟") => format!("\\underbrace{{{}}}", base.trim()),
+            Some("⏞") => format!("\\overbrace{{{}}}", base.trim()),
+            Some(_) => base,
+        },
+        _ => format!("{}{}{}", base.trim_end(), lowered(&parts.under), raised(&parts.over)),
     })
+}
+
+impl Object {
+    fn fraction(&self) -> String {
+        let (over, under) = (self.over.trim(), self.under.trim());
+        match self.kind.as_str() {
+            "lin" | "skw" => format!("{over}/{under}"),
+            "noBar" => format!("\\genfrac{{}}{{}}{{0pt}}{{}}{{{over}}}{{{under}}}"),
+            _ => format!("\\frac{{{over}}}{{{under}}}"),
+        }
+    }
+
+    /// What stands between delimiters, which are as high as it is.
+    fn delimited(&self) -> String {
+        let (begin, end) = (self.begin.as_deref().unwrap_or("("), self.end.as_deref().unwrap_or(")"));
+        let inner = self.base.join(self.separator.as_deref().unwrap_or("|"));
+        format!("\\left{}{}\\right{}", delimiter(begin), inner.trim(), delimiter(end).trim_end())
+    }
 }
 
 fn parts(xml: &mut Xml<'_>) -> Result<Object, Refusal> {
@@ -85,6 +110,8 @@ fn parts(xml: &mut Xml<'_>) -> Result<Object, Refusal> {
                         "endChr" => parts.end = value(),
                         "sepChr" => parts.separator = value(),
                         "chr" => parts.character = value(),
+                        "type" => parts.kind = value().unwrap_or_default(),
+                        "pos" => parts.is_on_top = value().as_deref() == Some("top"),
                         _ => {}
                     }
                 }
@@ -103,7 +130,7 @@ fn run(xml: &mut Xml<'_>) -> Result<String, Refusal> {
     loop {
         match xml.next()? {
             Node::Start(element) => in_text = element.name() == "t",
-            Node::Text(piece) if in_text => text.push_str(&piece),
+            Node::Text(piece) if in_text => text.push_str(&signs(&piece)),
             Node::End if xml.depth() < depth => return Ok(text),
             Node::End => in_text = false,
             Node::Eof => return Ok(text),
@@ -112,8 +139,16 @@ fn run(xml: &mut Xml<'_>) -> Result<String, Refusal> {
     }
 }
 
+fn raised(text: &str) -> String {
+    script('^', text)
+}
+
+fn lowered(text: &str) -> String {
+    script('_', text)
+}
+
 /// A raised or lowered part after its sign; nothing where it is empty.
-fn raised(sign: char, text: &str) -> String {
+fn script(sign: char, text: &str) -> String {
     let text = text.trim();
     if text.is_empty() { String::new() } else { format!("{sign}{{{text}}}") }
 }

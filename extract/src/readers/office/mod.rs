@@ -7,6 +7,7 @@ mod drawing;
 mod equation;
 mod escape;
 mod grid;
+mod latex;
 mod numbers;
 mod output;
 mod package;

@@ -9,10 +9,10 @@ use hayro_syntax::object::{Array, Dict, Name, Number, Object, Rect, Stream};
 use hayro_syntax::page::{Page, Resources, Rotation};
 use kurbo::{Affine, Point};
 
-use super::fonts::{Chosen, Fonts};
-use super::page::{Drawn, Glyph};
+use super::fonts::{Chosen, Code, Fonts};
+use super::page::{Drawn, FontLook, Glyph};
 use super::strokes::Path;
-use crate::contract::{BoundingBox, Refusal};
+use crate::contract::{BoundingBox, Refusal, RefusalCode};
 use crate::readers::Bounds;
 
 /// The most characters that are read of one page.
@@ -67,7 +67,7 @@ struct Painter<'a, 'f> {
 /// What is drawn on a page.
 ///
 /// # Errors
-/// Only when the time is over.
+/// When the time is over, and where its instructions unpack to more than the bounds allow.
 pub fn draw<'a>(page: &Page<'a>, fonts: &Fonts<'a>, bounds: &Bounds) -> Result<Drawn, Refusal> {
     let (width, height) = page.render_dimensions();
     let text = Text {
@@ -92,26 +92,31 @@ pub fn draw<'a>(page: &Page<'a>, fonts: &Fonts<'a>, bounds: &Bounds) -> Result<D
         marks: Vec::new(),
         path: Path::default(),
     };
-    if let Some(stream) = contents(page) {
+    if let Some(stream) = contents(page, bounds)? {
         painter.carry_out(&stream, page.resources(), 0)?;
     }
     painter.annotations(page)?;
     Ok(painter.drawn)
 }
 
-/// The instructions of a page, of all its streams.
-fn contents(page: &Page<'_>) -> Option<Vec<u8>> {
+/// The instructions of a page, of all its streams, which may be one again and again.
+fn contents(page: &Page<'_>, bounds: &Bounds) -> Result<Option<Vec<u8>>, Refusal> {
     if let Some(stream) = page.raw().get::<Stream<'_>>("Contents") {
-        return Some(stream.decoded_data().ok()?.into_owned());
+        return Ok(stream.decoded_data().ok().map(std::borrow::Cow::into_owned));
     }
+    let Some(streams) = page.raw().get::<Array<'_>>("Contents") else { return Ok(None) };
     let mut all = Vec::new();
-    for stream in page.raw().get::<Array<'_>>("Contents")?.iter::<Stream<'_>>() {
+    for stream in streams.iter::<Stream<'_>>() {
         if let Ok(data) = stream.decoded_data() {
             all.extend_from_slice(&data);
             all.push(b'\n');
         }
+        if all.len() as u64 > bounds.inflated_bytes {
+            let message = format!("a page unpacks to more than {} bytes", bounds.inflated_bytes);
+            return Err(Refusal::new(RefusalCode::ResourceLimit, message));
+        }
     }
-    Some(all)
+    Ok(Some(all))
 }
 
 /// From the page's own coordinates to points from the top left corner of the page as it is shown.
@@ -246,19 +251,21 @@ impl<'a> Painter<'a, '_> {
         while at < bytes.len() && self.drawn.glyphs.len() <= GLYPHS_MAX {
             let (code, length) = font.read_code(bytes, at);
             at += length.max(1);
-            let advance = font.code_advance(code) * (text.size / f64::from(UNITS_PER_EM));
+            let found = self.fonts.code(chosen, code);
+            let scale = text.size / f64::from(UNITS_PER_EM);
+            let advance = (found.advance.0 * scale, found.advance.1 * scale);
             let space = text.char_space + if code == 32 && length == 1 { text.word_space } else { 0.0 };
             let horizontal = font.is_horizontal();
-            let drawn = if horizontal { (advance.x * text.stretch, 0.0) } else { (0.0, advance.y) };
-            let step = if horizontal { ((advance.x + space) * text.stretch, 0.0) } else { (0.0, advance.y + space) };
+            let drawn = if horizontal { (advance.0 * text.stretch, 0.0) } else { (0.0, advance.1) };
+            let step = if horizontal { ((advance.0 + space) * text.stretch, 0.0) } else { (0.0, advance.1 + space) };
             if !hidden_by_layer {
-                self.place(chosen, code, drawn);
+                self.place(chosen.look, &found, drawn);
             }
             self.matrix *= Affine::translate(step);
         }
     }
 
-    fn place(&mut self, chosen: &Chosen<'a>, code: u32, advance: (f64, f64)) {
+    fn place(&mut self, look: FontLook, code: &Code, advance: (f64, f64)) {
         let to_page = self.state.to_page * self.matrix;
         let rise = self.state.text.rise;
         let origin = to_page * Point::new(0.0, rise);
@@ -270,15 +277,15 @@ impl<'a> Painter<'a, '_> {
             return;
         }
         let start = self.drawn.text.len();
-        self.drawn.unnamed += usize::from(!self.fonts.name(chosen, code, &mut self.drawn.text));
-        let length = self.drawn.text.len() - start;
-        let (Ok(start), Ok(length @ 1..)) = (u32::try_from(start), u16::try_from(length)) else { return };
+        self.drawn.unnamed += usize::from(!code.is_known);
+        let (Ok(start), Ok(length @ 1..)) = (u32::try_from(start), u16::try_from(code.text.len())) else { return };
+        self.drawn.text.push_str(&code.text);
         self.drawn.glyphs.push(Glyph {
             text: (start, length),
             origin: (origin.x as f32, origin.y as f32),
             advance: ((end.x - origin.x) as f32, (end.y - origin.y) as f32),
             size: size as f32,
-            look: chosen.look,
+            look,
             hidden: self.state.text.invisible,
             artifact: self.marks.iter().any(|mark| mark.artifact),
         });

@@ -14,6 +14,8 @@ use super::page::FontLook;
 
 /// The most characters of a font that are remembered.
 const CHARMAP_MAX: usize = 100_000;
+/// The most codes of a font that are remembered; any other is looked up each time.
+const CODES_MAX: usize = 70_000;
 
 /// What the pages of a file share.
 pub struct Fonts<'a> {
@@ -52,7 +54,7 @@ impl<'a> Fonts<'a> {
             return chosen.clone();
         }
         let own = self.cache.font(dict, &self.resolve, &self.cmaps);
-        let own = own.map(|font| Chosen { font, look: look(dict), names: names(dict) });
+        let own = own.map(|font| Chosen { font, look: look(dict), names: names(dict), codes: Rc::default() });
         let chosen = own.or_else(|| self.standard().map(|chosen| Chosen { look: look(dict), ..chosen }));
         self.chosen.borrow_mut().insert(dict.data().to_vec(), chosen.clone());
         chosen
@@ -61,11 +63,27 @@ impl<'a> Fonts<'a> {
     /// The font of text that names none.
     pub fn standard(&self) -> Option<Chosen<'a>> {
         let font = self.cache.standard_font(StandardFont::Helvetica, &self.resolve)?;
-        Some(Chosen { font, look: FontLook::default(), names: Names::Font })
+        Some(Chosen { font, look: FontLook::default(), names: Names::Font, codes: Rc::default() })
+    }
+
+    /// What a code stands for.
+    pub fn code(&self, chosen: &Chosen<'a>, code: u32) -> Rc<Code> {
+        if let Some(known) = chosen.codes.borrow().get(&code) {
+            return known.clone();
+        }
+        let mut text = String::new();
+        let is_known = self.name(chosen, code, &mut text);
+        let advance = chosen.font.code_advance(code);
+        let found = Rc::new(Code { text, is_known, advance: (advance.x, advance.y) });
+        let mut codes = chosen.codes.borrow_mut();
+        if codes.len() < CODES_MAX {
+            codes.insert(code, found.clone());
+        }
+        found
     }
 
     /// Adds the characters that a code stands for to a text. Whether it is known which.
-    pub fn name(&self, chosen: &Chosen<'a>, code: u32, text: &mut String) -> bool {
+    fn name(&self, chosen: &Chosen<'a>, code: u32, text: &mut String) -> bool {
         let named = match &chosen.names {
             Names::Font => None,
             Names::Codes => char::from_u32(code).map(BfString::Char),
@@ -118,6 +136,17 @@ pub struct Chosen<'a> {
     pub font: Font<'a>,
     pub look: FontLook,
     names: Names,
+    /// What was looked up before: a page has the same few letters again and again.
+    codes: Rc<RefCell<HashMap<u32, Rc<Code>>>>,
+}
+
+/// What a code of a font stands for.
+pub struct Code {
+    /// Its characters; none where it is not known which they are.
+    pub text: String,
+    pub is_known: bool,
+    /// To the next character across and down, in units of the font.
+    pub advance: (f64, f64),
 }
 
 #[derive(Clone)]

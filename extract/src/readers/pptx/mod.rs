@@ -146,7 +146,7 @@ impl Deck<'_> {
             Content::Table(grid) => output.push_grid(String::new(), grid)?,
             Content::Footer(text) => {
                 if text.chars().any(char::is_alphabetic) && !self.footers.contains(&text) {
-                    output.push(BlockKind::Note, 0, &text)?;
+                    output.push(BlockKind::Margin, 0, &text)?;
                     self.footers.push(text);
                 }
             }

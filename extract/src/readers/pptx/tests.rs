@@ -147,8 +147,8 @@ fn bullets_come_from_the_paragraph_the_layout_or_the_master() {
             paragraph: plain by the layout
             paragraph: a box
             paragraph: two\nlines
-            note: Confidential
-            note: Board of May
+            margin: Confidential
+            margin: Board of May
             heading1: Slide 2
             list_item1: bulleted by the master
             list_item2: nested

@@ -11,6 +11,9 @@ mod formats;
 mod remarks;
 mod render;
 mod sheet;
+mod split;
+#[cfg(test)]
+mod split_tests;
 mod strings;
 mod table;
 #[cfg(test)]
@@ -18,6 +21,7 @@ mod tests;
 
 use dates::DateSystem;
 use formats::Formats;
+use remarks::Beside;
 use sheet::{Book, Sheet};
 
 const WHAT: &str = "a workbook";
@@ -123,28 +127,34 @@ fn push(
         output.warn("a sheet that the workbook lists is not in the file".into());
         return Ok(false);
     };
-    let mut sheet = Sheet::read(&text, book, counts, output.cells_left(), package.bounds)?;
+    let sheet = Sheet::read(&text, book, counts, output.cells_left(), package.bounds)?;
     drop(text);
-    let remarks = remarks::read(package, &listed.part)?;
-    let is_empty = sheet.rows.is_empty() && remarks.is_empty();
+    let Beside { remarks, charts } = remarks::read(package, &listed.part)?;
+    let is_empty = sheet.rows.is_empty() && remarks.is_empty() && charts.is_empty();
     output.locator = sheet.span(&listed.name);
     output.push(BlockKind::Heading, 1, &listed.name)?;
     if sheet.is_cut {
         output.lose(lost::TABLES, format!("sheets were cut at {} cells together", package.bounds.cells));
     }
-    for (row, title) in sheet.take_titles() {
-        output.locator = Some(Locator::Rows { sheet: listed.name.clone(), start: row, end: row });
-        output.push(BlockKind::Paragraph, 0, &title)?;
-    }
-    output.locator = sheet.span(&listed.name);
-    if let Some(table) = sheet.into_table(&listed.name) {
-        output.push_table(table)?;
+    for mut table in sheet.split() {
+        for (row, title) in table.take_titles() {
+            output.locator = Some(Locator::Rows { sheet: listed.name.clone(), start: row, end: row });
+            output.push(BlockKind::Paragraph, 0, &title)?;
+        }
+        output.locator = table.span(&listed.name);
+        if let Some(table) = table.into_table(&listed.name) {
+            output.push_table(table)?;
+        }
     }
     for remark in remarks {
         output.locator = remark.row.map(|row| Locator::Rows { sheet: listed.name.clone(), start: row, end: row });
         output.push(remark.kind, 0, &remark.text)?;
     }
     output.locator = None;
+    for (title, grid) in charts {
+        output.push(BlockKind::Caption, 0, &title)?;
+        output.push_grid(title, grid)?;
+    }
     Ok(!is_empty)
 }
 

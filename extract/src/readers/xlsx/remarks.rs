@@ -1,9 +1,9 @@
-//! What stands on a sheet beside its cells: comments and text boxes.
+//! What stands on a sheet beside its cells: comments, text boxes, charts.
 
 use std::collections::HashSet;
 
 use crate::contract::{BlockKind, Refusal};
-use crate::readers::office::{Node, Package, Xml, text_body};
+use crate::readers::office::{Grid, Node, Package, Xml, chart, targets, text_body};
 
 use super::sheet::place;
 use super::strings::rich;
@@ -16,8 +16,16 @@ pub struct Remark {
     pub text: String,
 }
 
-/// Reads the remarks on the sheet of that part.
-pub fn read(package: &Package<'_>, part: &str) -> Result<Vec<Remark>, Refusal> {
+/// What stands beside the cells.
+#[derive(Default)]
+pub struct Beside {
+    pub remarks: Vec<Remark>,
+    /// Charts by their titles, with what they draw.
+    pub charts: Vec<(String, Grid)>,
+}
+
+/// Reads what stands on the sheet of that part beside its cells.
+pub fn read(package: &Package<'_>, part: &str) -> Result<Beside, Refusal> {
     let relations = package.relations(part)?;
     let of = |kind: &'static str| relations.iter().filter(move |relation| relation.kind == kind);
     let mut remarks = Vec::new();
@@ -36,10 +44,11 @@ pub fn read(package: &Package<'_>, part: &str) -> Result<Vec<Remark>, Refusal> {
         at += 1;
         at <= threads || !told.contains(remark.text.split(':').next().unwrap_or_default())
     });
+    let mut beside = Beside { remarks, charts: Vec::new() };
     for relation in of("drawing") {
-        boxes(package, &relation.target, &mut remarks)?;
+        drawn(package, &relation.target, &mut beside)?;
     }
-    Ok(remarks)
+    Ok(beside)
 }
 
 /// Reads the elements `name` of a part of comments, each to its cell, a colon and its text.
@@ -69,16 +78,23 @@ fn comments(package: &Package<'_>, part: &str, name: &str, remarks: &mut Vec<Rem
     }
 }
 
-/// Reads the paragraphs of text boxes.
-fn boxes(package: &Package<'_>, part: &str, remarks: &mut Vec<Remark>) -> Result<(), Refusal> {
+/// Reads the paragraphs of text boxes, and charts.
+fn drawn(package: &Package<'_>, part: &str, beside: &mut Beside) -> Result<(), Refusal> {
     let Some(text) = package.text(part)? else { return Ok(()) };
+    let relations = package.relations(part)?;
+    let mut parts = targets(&relations);
     let mut xml = Xml::new(&text, "a drawing", package.bounds);
     loop {
         match xml.next()? {
             Node::Start(element) if element.name() == "txBody" => {
                 for line in text_body(&mut xml)? {
-                    remarks.push(Remark { row: None, kind: BlockKind::Paragraph, text: line.text });
+                    beside.remarks.push(Remark { row: None, kind: BlockKind::Paragraph, text: line.text });
                 }
+            }
+            Node::Start(element) if element.name() == "chart" => {
+                // Each is read once, however often it is drawn.
+                let part = element.foreign("id").and_then(|id| parts.remove(id.as_ref()));
+                beside.charts.extend(part.map(|part| chart(package, part)).transpose()?.flatten());
             }
             Node::Eof => return Ok(()),
             Node::Start(_) | Node::End | Node::Text(_) => {}

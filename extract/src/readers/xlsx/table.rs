@@ -109,7 +109,7 @@ impl Sheet {
 }
 
 /// Whether the cells could be names of columns: texts, and years after one.
-fn reads_as_header(cells: &[(u32, Cell)]) -> bool {
+pub fn reads_as_header(cells: &[(u32, Cell)]) -> bool {
     let is_name = |cell: &Cell| match cell {
         Cell::Text(text) => text.chars().count() <= NAME_CHARS_MAX,
         Cell::Typed { .. } => cells.len() > 1 && cell.shown().parse().is_ok_and(|year: u32| YEARS.contains(&year)),

@@ -4,7 +4,8 @@ use super::dates::{DateSystem, duration};
 use super::formats::{Meaning, meaning};
 use super::render::render;
 use crate::contract::{Artifact, Cell, CellType, Locator, RefusalCode, Value, lost};
-use crate::readers::office::testing::{relations, zip_texts};
+pub use crate::readers::office::testing::relations;
+use crate::readers::office::testing::zip_texts;
 use crate::readers::testing::{read_as, survives, told};
 
 /// A sheet: its name, its state, the content of its part.
@@ -54,15 +55,15 @@ fn sheet(rows: &[&str]) -> String {
     format!("<sheetData>{}</sheetData>", rows.iter().enumerate().map(row).collect::<String>())
 }
 
-fn text(words: &str) -> String {
+pub fn text(words: &str) -> String {
     format!("<c t='inlineStr'><is><t>{words}</t></is></c>")
 }
 
-fn number(digits: &str, style: u8) -> String {
+pub fn number(digits: &str, style: u8) -> String {
     format!("<c s='{style}'><v>{digits}</v></c>")
 }
 
-fn read(properties: &str, sheets: &[Sheet<'_>], parts: &[(&str, &str)]) -> Artifact {
+pub fn read(properties: &str, sheets: &[Sheet<'_>], parts: &[(&str, &str)]) -> Artifact {
     read_as("xlsx", &workbook(properties, sheets, parts)).expect("it is a workbook")
 }
 
