@@ -70,8 +70,8 @@ mod tests {
         for (tag, count) in [
             ("p>a b c", 0),
             ("p a>b c", 1),
-            ("p  a = 'x > y' b=\">\"c=1/d/>rest", 4),
-            ("p =a =b", 2),
+            ("p  a = 'x > y' b=\">\"c=1/d/>rest", 3),
+            ("p =a =b", 1),
             ("p a='open b c d", 1),
             ("br/>", 0),
         ] {
