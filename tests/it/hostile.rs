@@ -50,7 +50,7 @@ fn hold(files: &[(&str, Vec<u8>, &str)]) {
 #[test]
 fn markup_that_nests_or_multiplies() {
     let attributes = (0..100_000).map(|number| format!("a{number} ")).collect::<Vec<_>>().concat();
-    let numbered = (0..3_000).map(|number| format!("{}a:\n", " ".repeat(number))).collect::<Vec<_>>().concat();
+    let numbered = (0..1_000).map(|number| format!("{}a:\n", " ".repeat(number))).collect::<Vec<_>>().concat();
     let aliases = ('a'..'j')
         .zip('b'..)
         .map(|(one, next)| format!("{next}: &{next} [*{one}, *{one}, *{one}]\n"))
@@ -75,7 +75,7 @@ fn markup_that_nests_or_multiplies() {
 #[test]
 fn text_that_never_ends() {
     hold(&[
-        ("quote.csv", format!("a,b\n\"{}", "x,y\n".repeat(200_000)).into(), ""),
+        ("quote.csv", format!("a,b\n\"{}", "x,y\n".repeat(40_000)).into(), ""),
         ("commas.csv", ",".repeat(3_000_000).into(), "no_text"),
         ("line.txt", "x".repeat(4_000_000).into(), ""),
         ("copies.sql", "COPY a FROM STDIN;\n".repeat(40_000).into(), ""),
@@ -107,7 +107,7 @@ fn office_files_and_pages_that_mean_harm() {
             document("<!DOCTYPE a [<!ENTITY a 'aaa'><!ENTITY b '&a;&a;'>]><document/>"),
             "resource_limit",
         ),
-        ("nested.docx", document(&"<a>".repeat(500_000)), "resource_limit"),
+        ("nested.docx", document(&format!("<document>{}", "<a>".repeat(500_000))), "resource_limit"),
         ("sheets.xlsx", workbook(&sheets), "resource_limit"),
         ("far.xlsx", workbook("<sheet name='S' r:id='r'/>"), ""),
         ("pages.pdf", containers::pdf(pages.as_bytes()), "no_text"),
