@@ -112,6 +112,7 @@ pub fn paths() -> Map<String, Value> {
     };
     Map::from_iter([
         ("/v1/knowledge.download".to_owned(), json!({ "get": download() })),
+        ("/v1/knowledge.upload".to_owned(), json!({ "post": upload() })),
         ("/v1/backup".to_owned(), json!({ "post": backup() })),
         ("/v1/ops".to_owned(), probe("Lists the operations with their role, kind and summary.", &json_object, false)),
         ("/openapi.json".to_owned(), probe("Answers this document.", &json_object, false)),
@@ -143,13 +144,45 @@ fn backup() -> Value {
     })
 }
 
+fn parameter(name: &str, required: bool, description: &str) -> Value {
+    json!({
+        "name": name, "in": "query", "required": required, "description": description,
+        "schema": { "type": "string" },
+    })
+}
+
+fn upload() -> Value {
+    let texts = ["upload_id", "sha256", "filename", "content_type", "format", "expires_at"];
+    let mut properties: Map<String, Value> =
+        texts.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+    properties.insert("size".into(), json!({ "type": "integer", "minimum": 0 }));
+    let stored = json!({
+        "description": "The bytes are stored, and can be ingested until `expires_at`.",
+        "headers": header_refs(),
+        "content": { "application/json": { "schema": { "type": "object", "properties": properties } } },
+    });
+    let mut responses = Map::from_iter([("201".to_owned(), stored)]);
+    responses.extend(refs(|status| [400, 401, 403, 413, 415, 422, 500, 503].contains(&status)));
+    json!({
+        "operationId": "knowledge.upload",
+        "summary": "Stores a file's bytes, for knowledge.ingest to make a document of.",
+        "tags": ["knowledge"],
+        "parameters": [
+            parameter("filename", true, "The file's name, which selects its format."),
+            parameter("org", false, "The organisation; the caller's own when absent."),
+            parameter("namespace", false, "The namespace; the caller's own when absent."),
+            parameter("sha256", false, "The SHA-256 that the bytes must have, in hex digits."),
+            parameter("content_type", false, "The media type, where the header does not say it."),
+        ],
+        "requestBody": {
+            "required": true,
+            "content": { "*/*": { "schema": { "type": "string", "format": "binary" } } },
+        },
+        "responses": responses,
+    })
+}
+
 fn download() -> Value {
-    let parameter = |name: &str, required: bool, description: &str| {
-        json!({
-            "name": name, "in": "query", "required": required, "description": description,
-            "schema": { "type": "string" },
-        })
-    };
     let bytes = json!({ "*/*": { "schema": { "type": "string", "format": "binary" } } });
     let source = json!({
         "description": "`blob` for the stored original, `text` for a file made of the document's text.",
