@@ -10,6 +10,7 @@ use crate::contract::{
 };
 
 mod bounds;
+mod calendar;
 mod cells;
 mod decode;
 mod delimited;

@@ -6,6 +6,7 @@ use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::contract::{Cell, Value};
+use crate::readers::calendar::date;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 const SECONDS_PER_DAY: i128 = 86_400;
@@ -248,21 +249,6 @@ fn uuid(bytes: &[u8]) -> Option<String> {
     (bytes.len() == 16).then(|| [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
-/// Days since 1970 as a date; `None` outside of the years 0 to 9999.
-fn date(days: i64) -> Option<String> {
-    // The proleptic calendar repeats every 400 years of 146,097 days; years begin with March here.
-    let shifted = days.checked_add(719_468)?;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era.checked_mul(400)? + i64::from(month <= 2);
-    (0..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{day:02}"))
-}
-
 /// Hours, minutes and seconds, with as many digits behind the point as are needed in threes.
 fn clock(nanos_of_day: i128) -> String {
     let (seconds, nanos) = (nanos_of_day / NANOS_PER_SECOND, nanos_of_day % NANOS_PER_SECOND);
@@ -323,18 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_instants_are_those_of_the_calendar() {
-        for (days, day) in [
-            (0, Some("1970-01-01")),
-            (-1, Some("1969-12-31")),
-            (11_016, Some("2000-02-29")),
-            (-719_468, Some("0000-03-01")),
-            (2_932_896, Some("9999-12-31")),
-            (2_932_897, None),
-            (i64::MAX, None),
-        ] {
-            assert_eq!(date(days).as_deref(), day, "{days}");
-        }
+    fn instants_are_those_of_the_calendar() {
         assert_eq!(instant(-1, 1000, true), typed(Value::Datetime("1969-12-31T23:59:59.999Z".into())));
         assert_eq!(instant(1, NANOS_PER_SECOND, false), typed(Value::Datetime("1970-01-01T00:00:00.000000001".into())));
         assert_eq!(time_of_day(86_400_000, 1000), Cell::Text("86400000".into()));

@@ -115,19 +115,32 @@ impl Slide {
     ) -> Result<(), Refusal> {
         let depth = xml.depth();
         while let Some(element) = xml.child(depth)? {
-            match element.name() {
-                "grpSp" => self.group(xml, layout, transform, shapes)?,
-                "sp" | "cxnSp" | "pic" | "graphicFrame" => self.shape(xml, layout, transform, shapes)?,
-                "AlternateContent" => {
-                    let before = shapes.len();
-                    while let Some(element) = xml.child(depth + 1)? {
-                        if shapes.len() == before && matches!(element.name(), "Choice" | "Fallback") {
-                            self.tree(xml, layout, transform, shapes)?;
-                        }
+            self.member(&element, xml, layout, transform, shapes)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an element of a group, or of the slide: a shape, a group, or the first of several that says anything.
+    fn member(
+        &mut self,
+        element: &Element<'_>,
+        xml: &mut Xml<'_>,
+        layout: &Layout,
+        transform: Transform,
+        shapes: &mut Vec<Placed>,
+    ) -> Result<(), Refusal> {
+        match element.name() {
+            "grpSp" => self.group(xml, layout, transform, shapes)?,
+            "sp" | "cxnSp" | "pic" | "graphicFrame" => self.shape(xml, layout, transform, shapes)?,
+            "AlternateContent" => {
+                let (depth, before) = (xml.depth(), shapes.len());
+                while let Some(element) = xml.child(depth)? {
+                    if shapes.len() == before && matches!(element.name(), "Choice" | "Fallback") {
+                        self.tree(xml, layout, transform, shapes)?;
                     }
                 }
-                _ => {}
             }
+            _ => {}
         }
         Ok(())
     }
@@ -143,11 +156,10 @@ impl Slide {
         let mut inner = transform;
         let mut inside = Vec::new();
         while let Some(element) = xml.child(depth)? {
-            match element.name() {
-                "grpSpPr" => inner = transform.of_group(xml)?,
-                "grpSp" => self.group(xml, layout, inner, &mut inside)?,
-                "sp" | "cxnSp" | "pic" | "graphicFrame" => self.shape(xml, layout, inner, &mut inside)?,
-                _ => {}
+            if element.name() == "grpSpPr" {
+                inner = transform.of_group(xml)?;
+            } else {
+                self.member(&element, xml, layout, inner, &mut inside)?;
             }
         }
         let least = |of: fn(&Placed) -> f64| inside.iter().map(of).fold(f64::INFINITY, f64::min);

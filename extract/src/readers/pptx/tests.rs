@@ -71,8 +71,8 @@ fn shapes_are_read_from_top_to_bottom_and_left_to_right_groups_together() {
     let group = format!(
         "<p:grpSp><p:grpSpPr><a:xfrm><a:off x='6000000' y='1000000'/><a:ext cx='2000' cy='2000'/><a:chOff x='0' y='0'/>\
          <a:chExt cx='1000' cy='1000'/></a:xfrm></p:grpSpPr>{}{}</p:grpSp>",
-        inner((0, 900_000), "third"),
-        inner((10, 0), "second"),
+        inner((0, 900_000), "third") + "<mc:AlternateContent><mc:Choice>",
+        inner((10, 0), "second") + "</mc:Choice></mc:AlternateContent>",
     );
     let shapes = inner((0, 5_000_000), "fifth")
         + &group

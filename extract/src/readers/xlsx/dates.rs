@@ -1,5 +1,7 @@
 //! Days and times as workbooks count them.
 
+use crate::readers::calendar::date;
+
 /// The last serial number of a day, 9999-12-31 in the 1900 system.
 const SERIAL_MAX: f64 = 2_958_466.0;
 const MILLIS_PER_DAY: i64 = 86_400_000;
@@ -40,10 +42,10 @@ impl DateSystem {
         let millis = to_millis(serial)?;
         let (day, rest) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY));
         let (date, is_a_day) = match self {
-            Self::From1904 => (date(day + EPOCH_1904), true),
+            Self::From1904 => (date(day + EPOCH_1904)?, true),
             Self::From1900 if day == NO_DAY => ("1900-02-29".to_owned(), false),
             Self::From1900 if day == 0 => ("1900-01-00".to_owned(), false),
-            Self::From1900 => (date(day + EPOCH_1900 + i64::from(day < NO_DAY)), true),
+            Self::From1900 => (date(day + EPOCH_1900 + i64::from(day < NO_DAY))?, true),
         };
         Some(Moment { date, time: clock(rest), is_a_day, is_midnight: rest == 0 })
     }
@@ -72,19 +74,4 @@ fn clock(millis: i64) -> String {
     let (seconds, rest) = (millis / 1000, millis % 1000);
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
     if rest == 0 { clock } else { format!("{clock}.{rest:03}").trim_end_matches('0').to_owned() }
-}
-
-/// A day of the calendar, by its number from 1970-01-01.
-fn date(day: i64) -> String {
-    // Years that begin in March put the leap day last; 400 of them are 146,097 days.
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
 }
