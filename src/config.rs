@@ -1,5 +1,6 @@
 //! The settings of an engine: defaults, and what the environment says instead.
 
+use crate::access::AccessSettings;
 use crate::chunk::ChunkSettings;
 use crate::clock::Clock;
 use crate::disk::FreeSpace;
@@ -21,6 +22,8 @@ pub struct Config {
     pub namespace: String,
     /// The agent of a call that names none: `LOOM_AGENT`, default empty.
     pub agent: String,
+    /// How callers are told apart, and what each may use.
+    pub access: AccessSettings,
     /// How documents are cut: `LOOM_KNOWLEDGE_CHUNK_SIZE` and `LOOM_KNOWLEDGE_CHUNK_STRIDE`, in characters.
     pub chunks: ChunkSettings,
     /// The embedding model and where it is: `LOOM_EMBEDDING_MODEL`, `LOOM_EMBEDDING_BASE_URL`, `LOOM_EMBEDDING_API_KEY`;
@@ -144,6 +147,7 @@ impl Default for Config {
             org: "dev".into(),
             namespace: "local".into(),
             agent: String::new(),
+            access: AccessSettings::default(),
             chunks: ChunkSettings::default(),
             embedding: EmbedSettings::default(),
             documents: DocumentLimits {
@@ -207,6 +211,7 @@ impl Config {
         text("LOOM_AGENT", &mut config.agent);
         crate::limits::name("LOOM_ORG", &config.org)?;
         crate::limits::name("LOOM_NAMESPACE", &config.namespace)?;
+        config.access.set(lookup)?;
         text("LOOM_EMBEDDING_MODEL", &mut config.embedding.model);
         text("LOOM_EMBEDDING_BASE_URL", &mut config.embedding.base_url);
         if let Some(key) = lookup("LOOM_EMBEDDING_API_KEY").filter(|key| !key.is_empty()) {
@@ -327,6 +332,9 @@ mod tests {
         assert_eq!(with("LOOM_HTTP_NAMESPACE_QUEUE", "").expect("empty is unset").http.namespace_queue, None);
         assert_eq!(with("LOOM_INDEX_IDLE_MS", "0").expect("a number").index.idle_ms, 0);
         for (name, value) in [
+            ("LOOM_AUTH", "tokens"),
+            ("LOOM_JWT_SECRET", "short"),
+            ("LOOM_CONCURRENCY_PER_SUBJECT", "0"),
             ("LOOM_HTTP_WORKERS", "0"),
             ("LOOM_HTTP_NAMESPACE_WORKERS", "0"),
             ("LOOM_INDEX_OPEN_MAX", "0"),

@@ -10,6 +10,8 @@ use loom_index::{Model, Projection, View};
 use loom_storage::{Batch, BlobRow, DocId, Hash, Precondition, RecordWrite, Scope, Seq, Snapshot, Timestamp, Write};
 use serde_json::{Value, json};
 
+use crate::access::{self, Caller};
+use crate::audit;
 use crate::clock::rfc3339;
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
@@ -20,14 +22,12 @@ use crate::extraction::Extractors;
 use crate::jobs::Queue;
 use crate::limits;
 use crate::models::{self, NamespaceModels};
-use crate::op::Caller;
+use crate::namespaces;
+use crate::op::{Place, Role};
 use crate::quota;
 use crate::reembed::Progress;
 use crate::rerank::Rerankers;
 use crate::work::Bell;
-
-/// Names the caller's own namespace in a list of namespaces: with a single user, the configured one.
-const CALLERS_OWN: &str = "@me";
 
 /// What a query reads: everything of one moment.
 pub struct Reading<'e> {
@@ -44,7 +44,7 @@ impl<'e> Reading<'e> {
     pub(crate) fn new(engine: &'e Inner, caller: &Caller, deadline: Deadline) -> Result<Self, Error> {
         engine.refuse_when_closed()?;
         let snapshot = engine.store.snapshot()?.into();
-        let index_wait = caller.index_wait.unwrap_or(Duration::from_millis(engine.config.index.wait_ms));
+        let index_wait = caller.index_wait().unwrap_or(Duration::from_millis(engine.config.index.wait_ms));
         Ok(Self {
             engine,
             caller: caller.clone(),
@@ -70,11 +70,30 @@ impl<'e> Reading<'e> {
         self.engine.config.clock.now()
     }
 
-    /// The namespace that a call names, checked.
+    /// The namespace that a call names, checked: [`Code::NotFound`](crate::Code::NotFound) when it is deleted.
     pub fn scope(&self, org: &str, namespace: &str) -> Result<Scope, Error> {
+        let scope = self.scope_in_any_state(org, namespace)?;
+        namespaces::refuse_deleted(self.snapshot(), &scope)?;
+        Ok(scope)
+    }
+
+    /// As [`scope`](Self::scope), deleted or not.
+    pub fn scope_in_any_state(&self, org: &str, namespace: &str) -> Result<Scope, Error> {
         limits::name("org", org)?;
         limits::name("namespace", namespace)?;
-        Ok(Scope::new(org, namespace))
+        let scope = Scope::new(org, namespace);
+        access::require(&self.caller, self.snapshot(), &scope, Role::Viewer, "this")?;
+        Ok(scope)
+    }
+
+    /// Whether the caller may read a namespace.
+    pub fn reaches(&self, scope: &Scope) -> Result<bool, Error> {
+        Ok(access::role_in(&self.caller, self.snapshot(), scope)?.is_some())
+    }
+
+    /// Who calls.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// The namespace that a call addresses and the further ones it names, checked, each once, in the order named.
@@ -82,9 +101,8 @@ impl<'e> Reading<'e> {
         limits::list_len("namespaces", further.len(), 0, limits::NAMESPACES_MAX)?;
         let mut scopes = vec![self.scope(org, namespace)?];
         for (at, name) in further.iter().enumerate() {
-            let name = if name == CALLERS_OWN { &self.config().namespace } else { name };
             limits::name(&format!("namespaces[{at}]"), name)?;
-            let scope = Scope::new(org, name);
+            let scope = self.scope(org, name)?;
             if !scopes.contains(&scope) {
                 scopes.push(scope);
             }
@@ -248,7 +266,7 @@ impl<'e> Planning<'e> {
 
     /// Who writes, as stored with the document.
     pub fn actor(&self) -> &str {
-        &self.caller.actor
+        self.caller.actor()
     }
 
     /// Stores bytes as a blob that the batch may catalogue.
@@ -289,9 +307,12 @@ impl<'e> Planning<'e> {
     }
 
     /// The audit record of a call, to be written with its batch.
-    pub(crate) fn audit_record(&self, op: &str, what: &Value) -> Result<Write, Error> {
-        let record = json!({ "at": rfc3339(self.now()), "op": op, "actor": self.caller.actor, "what": what });
-        let key = format!("audit/{}", self.config().ids.fresh());
+    pub(crate) fn audit_record(&self, op: &str, place: &Place, what: &Value) -> Result<Write, Error> {
+        let record = json!({
+            "at": rfc3339(self.now()), "op": op, "actor": self.caller.actor(), "org": place.org,
+            "namespace": place.namespace, "outcome": "done", "what": what,
+        });
+        let key = audit::key(&place.org, self.now(), self.config().ids.fresh());
         let value = serde_json::to_vec(&record).map_err(Error::internal)?;
         Ok(Write::Record(RecordWrite { key, value: Some(value) }))
     }

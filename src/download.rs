@@ -4,13 +4,14 @@ use std::io::{Cursor, Read, Seek};
 
 use loom_storage::Hash;
 
+use crate::access::Caller;
 use crate::context::Reading;
 use crate::deadline::Deadline;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 use crate::ingest;
 use crate::limits;
-use crate::op::{Caller, Kind};
+use crate::op::{Kind, Role};
 
 /// Bytes that can be read from any position.
 pub trait ReadSeek: Read + Seek + Send {}
@@ -58,11 +59,9 @@ impl Engine {
     /// bytes are no longer stored.
     pub fn download(&self, caller: &Caller, org: &str, namespace: &str, source_uri: &str) -> Result<Download, Error> {
         let config = self.config();
-        let org = if org.is_empty() { &config.org } else { org };
-        let namespace = if namespace.is_empty() { &config.namespace } else { namespace };
+        let scope = self.admit_to(caller, org, namespace, Role::Viewer, "knowledge.download")?;
         limits::source_uri("source_uri", source_uri)?;
         let reading: Reading<'_> = self.reading(caller, Deadline::of(Kind::Read, config))?;
-        let scope = reading.scope(org, namespace)?;
         let Some(version) = ingest::current(&reading, &scope, source_uri)?.1 else {
             let message = format!("{scope} has no live document {source_uri:?}");
             return Err(Error { field: Some("source_uri".into()), ..Error::new(Code::NotFound, message) });

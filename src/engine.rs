@@ -10,6 +10,7 @@ use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, S
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::access::{Caller, Refusals};
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
@@ -17,7 +18,7 @@ use crate::error::{Code, Error};
 use crate::extraction::Extractors;
 use crate::jobs::Queue;
 use crate::models::Embedders;
-use crate::op::{Answer, Caller};
+use crate::op::Answer;
 use crate::ops;
 use crate::rerank::Rerankers;
 use crate::sweep::Sweeps;
@@ -84,6 +85,8 @@ pub(crate) struct Inner {
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
     pub(crate) sweeps: Sweeps,
+    /// What is to be added to the audit.
+    pub(crate) refusals: Refusals,
     /// The ingests that are not over.
     pub(crate) queue: Arc<Queue>,
     pub(crate) workers: Workers,
@@ -126,6 +129,7 @@ impl Engine {
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
             sweeps: Sweeps::default(),
+            refusals: Refusals::default(),
             queue: Arc::default(),
             workers: Workers::default(),
             ingesters: Workers::default(),
@@ -292,6 +296,9 @@ impl Inner {
             self.extractors.close();
             self.ingesters.stop();
             self.workers.stop();
+            if let Err(error) = self.refusals.flush(self) {
+                tracing::error!(%error, "the audit lacks the last refusals");
+            }
             *written = true;
             self.projections.close()?;
         }

@@ -19,6 +19,8 @@ pub enum Code {
     ValidationFailed,
     /// The body is not a JSON object.
     BadJson,
+    /// What had to be repeated to confirm the call was not.
+    ConfirmMismatch,
     /// No token, or one that does not verify.
     Unauthenticated,
     /// The role is too low or the namespace is not the caller's.
@@ -39,6 +41,8 @@ pub enum Code {
     ChecksumMismatch,
     /// The original's bytes are no longer stored.
     BlobGone,
+    /// The caller has used up its calls.
+    RateLimited,
     /// A queue or lease is full past a short wait.
     Overloaded,
     /// Storage did not answer, or its disk is full.
@@ -53,8 +57,9 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of their statuses.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::BadJson,
+        Self::ConfirmMismatch,
         Self::Unauthenticated,
         Self::Forbidden,
         Self::ForbiddenOrigin,
@@ -66,6 +71,7 @@ impl Code {
         Self::UnsupportedFile,
         Self::ValidationFailed,
         Self::ChecksumMismatch,
+        Self::RateLimited,
         Self::Internal,
         Self::ProviderRefused,
         Self::Overloaded,
@@ -76,7 +82,7 @@ impl Code {
     /// The HTTP status of the code.
     pub fn status(self) -> u16 {
         match self {
-            Self::BadJson => 400,
+            Self::BadJson | Self::ConfirmMismatch => 400,
             Self::Unauthenticated => 401,
             Self::Forbidden | Self::ForbiddenOrigin => 403,
             Self::UnknownOp | Self::NotFound => 404,
@@ -85,6 +91,7 @@ impl Code {
             Self::PayloadTooLarge => 413,
             Self::UnsupportedFile => 415,
             Self::ValidationFailed | Self::ChecksumMismatch => 422,
+            Self::RateLimited => 429,
             Self::Internal => 500,
             Self::ProviderRefused => 502,
             Self::Overloaded | Self::BackendUnavailable | Self::ProviderUnavailable => 503,
@@ -93,7 +100,7 @@ impl Code {
 
     /// Whether the same call may succeed later.
     pub fn retryable(self) -> bool {
-        matches!(self, Self::Overloaded | Self::BackendUnavailable | Self::ProviderUnavailable)
+        matches!(self, Self::RateLimited | Self::Overloaded | Self::BackendUnavailable | Self::ProviderUnavailable)
     }
 }
 

@@ -3,6 +3,8 @@
 //! [`Engine::open`] opens a folder; [`Engine::call`] runs an operation of the registry ([`ops::ALL`]). The HTTP
 //! server and the command line are this same engine behind other doors.
 
+pub mod access;
+mod audit;
 pub mod chunk;
 mod clock;
 mod config;
@@ -44,6 +46,7 @@ pub mod cli;
 #[cfg(feature = "server")]
 pub mod http;
 
+pub use access::{Caller, Identity, Roles};
 pub use clock::Clock;
 pub use config::Config;
 pub use context::{Planning, Reading};
@@ -57,7 +60,7 @@ pub use jobs::IngestSettings;
 pub use loom_storage::{BackupSummary, Compacted};
 pub use maintenance::{check_backup, restore_backup};
 pub use model_rows::ModelRow;
-pub use op::{Answer, Caller, Command, Facts, Kind, Plan, Query, Role, Spec};
+pub use op::{Answer, Command, Facts, Kind, Plan, Query, Role, Spec};
 pub use rechunk::Rechunked;
 pub use search::{FusionKind, SearchSettings};
 pub use sweep::{BlobTotals, SweepSettings};

@@ -4,15 +4,16 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use loom_storage::{BackupSummary, Compacted, Error as Storage, RedbOptions, RedbStore};
+use loom_storage::{BackupSummary, Compacted, Error as Storage, RedbOptions, RedbStore, Scope};
 
+use crate::access::{self, ANY_NAMESPACE, Caller};
 use crate::engine::{Engine, INDEX_FOLDER, OpenError, open_error};
 use crate::error::{Code, Error};
-use crate::op::{Caller, Role};
+use crate::op::Role;
 
 impl Engine {
     /// Writes a copy of everything committed so far, originals included, while other calls go on. Needs the role
-    /// [`Role::Admin`], since it reads every namespace. What an error leaves is no backup, and is refused as one.
+    /// [`Role::Admin`] in every namespace, since it reads all. What an error leaves is no backup, and is refused as one.
     pub fn backup(&self, caller: &Caller, to: &mut dyn Write) -> Result<BackupSummary, Error> {
         self.admit_operator(caller)?;
         Ok(self.inner().store.backup(to)?)
@@ -25,11 +26,19 @@ impl Engine {
         Ok(self.inner().store.compact()?)
     }
 
+    /// Refuses whoever may not do what concerns the whole folder.
     pub(crate) fn admit_operator(&self, caller: &Caller) -> Result<(), Error> {
-        if caller.role < Role::Admin {
-            return Err(Error::new(Code::Forbidden, "this needs the role Admin: use a token that has it"));
+        self.inner().refuse_when_closed()?;
+        let Some(identity) = caller.identity() else { return Ok(()) };
+        let snapshot = self.inner().store.snapshot()?;
+        let everywhere = Scope::new(&identity.org, ANY_NAMESPACE);
+        access::require(caller, snapshot.as_ref(), &everywhere, Role::Admin, "this")?;
+        if snapshot.namespaces(None)?.iter().any(|row| row.scope.org != identity.org) {
+            let message =
+                "this reaches every organisation, and a token reaches one: do it on the machine that has the folder";
+            return Err(Error::new(Code::Forbidden, message));
         }
-        self.inner().refuse_when_closed()
+        Ok(())
     }
 }
 

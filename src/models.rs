@@ -236,6 +236,14 @@ pub fn record_key(scope: &Scope) -> String {
     format!("embedding/{scope}")
 }
 
+/// Writes the namespace's embedding record anew as it is, so that writes planned before are refused when they come later;
+/// nothing where there is none yet, which such writes expect to find.
+pub fn touch(scope: &Scope, snapshot: &dyn Snapshot) -> Result<Option<Write>, Error> {
+    let key = record_key(scope);
+    let record = snapshot.record(&key)?;
+    Ok(record.map(|record| Write::Record(RecordWrite { key, value: Some(record.value) })))
+}
+
 /// The name of the model that serves a namespace, found without asking any provider.
 pub fn serving_name(scope: &Scope, snapshot: &dyn Snapshot, embedders: &Embedders) -> Result<String, Error> {
     match snapshot.record(&record_key(scope))? {

@@ -1,22 +1,23 @@
 //! What an operation is, and what is done around every one of them: decoding, identity, snapshot, commit,
 //! waiting until the write is searchable, audit and encoding.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use loom_storage::{Batch, Committed};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::access::{self, Addresses, Caller};
 use crate::context::{Planning, Reading};
 use crate::deadline::Deadline;
 use crate::disk;
 use crate::engine::Engine;
-use crate::error::{Code, Error};
+use crate::error::Error;
 
 /// The least role that may call an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// May read.
@@ -25,6 +26,17 @@ pub enum Role {
     Writer,
     /// May also curate.
     Admin,
+}
+
+impl Role {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Writer => "writer",
+            Self::Admin => "admin",
+        }
+    }
 }
 
 /// What calling an operation again does.
@@ -64,6 +76,8 @@ pub trait Query {
     type Output: Serialize + JsonSchema;
     /// Its facts.
     const FACTS: Facts;
+    /// What its role is needed in.
+    const ADDRESSES: Addresses = Addresses::Namespace;
     /// Answers from one snapshot.
     fn answer(reading: &Reading<'_>, input: Self::Input) -> Result<Self::Output, Error>;
 }
@@ -76,6 +90,8 @@ pub trait Command {
     type Output: Serialize + JsonSchema;
     /// Its facts.
     const FACTS: Facts;
+    /// What its role is needed in.
+    const ADDRESSES: Addresses = Addresses::Namespace;
     /// Plans the one batch to commit.
     fn plan(planning: &Planning<'_>, input: &Self::Input) -> Result<Plan<Self::Output>, Error>;
 }
@@ -88,24 +104,6 @@ pub struct Plan<Output> {
     pub answer: Box<dyn FnOnce(&Committed) -> Output>,
     /// What the audit record of an audited operation says, beside the operation and its writer.
     pub audit: Value,
-}
-
-/// Who calls, as the transport knows it.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// What the caller may do.
-    pub role: Role,
-    /// Who it is, as stored with what it writes.
-    pub actor: String,
-    /// How long a call of its waits for indexes that are being opened or built; `None`: `LOOM_INDEX_WAIT_MS`.
-    pub index_wait: Option<Duration>,
-}
-
-impl Caller {
-    /// The single user of a local install, who has every role.
-    pub fn local() -> Self {
-        Self { role: Role::Admin, actor: "user:local".into(), index_wait: None }
-    }
 }
 
 /// An operation's answer.
@@ -122,13 +120,37 @@ const IGNORED_MAX: usize = 100;
 /// How often a command is planned anew because a control record changed under it.
 const PLAN_ATTEMPTS_MAX: u32 = 8;
 
-type Run = fn(&Engine, &Caller, Map<String, Value>) -> Result<Answer, Error>;
+type Run = fn(&Engine, &Caller, Call) -> Result<Answer, Error>;
+
+/// The namespace that a call addresses, as it names it.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub org: String,
+    pub namespace: String,
+}
+
+impl Place {
+    fn of(input: &Map<String, Value>) -> Self {
+        let text = |field| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self { org: text("org"), namespace: text("namespace") }
+    }
+}
+
+/// An admitted call.
+struct Call {
+    /// Its input, with the identity fields filled in.
+    input: Map<String, Value>,
+    /// The identity fields that the call did not say itself.
+    filled: Vec<&'static str>,
+}
 
 /// One operation of the registry.
 #[derive(Clone, Copy)]
 pub struct Spec {
     /// Its facts.
     pub facts: Facts,
+    /// What its role is needed in.
+    pub addresses: Addresses,
     run: Run,
     input: fn() -> Schema,
     output: fn() -> Schema,
@@ -139,6 +161,7 @@ impl Spec {
     pub const fn query<Q: Query>() -> Self {
         Self {
             facts: Q::FACTS,
+            addresses: Q::ADDRESSES,
             run: run_query::<Q>,
             input: input_schema::<Q::Input>,
             output: output_schema::<Q::Output>,
@@ -152,6 +175,7 @@ impl Spec {
     {
         Self {
             facts: C::FACTS,
+            addresses: C::ADDRESSES,
             run: run_command::<C>,
             input: input_schema::<C::Input>,
             output: output_schema::<C::Output>,
@@ -159,14 +183,11 @@ impl Spec {
     }
 
     /// Runs the operation.
-    pub fn run(&self, engine: &Engine, caller: &Caller, input: Map<String, Value>) -> Result<Answer, Error> {
-        if caller.role < self.facts.role {
-            return Err(Error::new(
-                Code::Forbidden,
-                format!("{} needs the role {:?}: use a token that has it", self.facts.name, self.facts.role),
-            ));
-        }
-        (self.run)(engine, caller, input)
+    pub fn run(&self, engine: &Engine, caller: &Caller, mut input: Map<String, Value>) -> Result<Answer, Error> {
+        let admitted = access::admit(engine, caller, &self.facts, self.addresses, &mut input);
+        let asked = Place::of(&input);
+        let answered = admitted.and_then(|filled| (self.run)(engine, caller, Call { input, filled }));
+        answered.inspect_err(|error| engine.note_refusal(caller, error, self.facts.name, &asked.namespace))
     }
 
     /// The JSON Schema of its input, references resolved inside `#/components/schemas`.
@@ -188,24 +209,25 @@ fn output_schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-fn run_query<Q: Query>(engine: &Engine, caller: &Caller, input: Map<String, Value>) -> Result<Answer, Error> {
-    let (input, ignored) = decode::<Q::Input>(engine, input)?;
+fn run_query<Q: Query>(engine: &Engine, caller: &Caller, call: Call) -> Result<Answer, Error> {
+    let (input, ignored) = decode::<Q::Input>(call)?;
     let reading = engine.reading(caller, Deadline::of(Q::FACTS.kind, engine.config()))?;
     let output = Q::answer(&reading, input)?;
     encode(&output, &ignored, reading.timings())
 }
 
-fn run_command<C: Command>(engine: &Engine, caller: &Caller, input: Map<String, Value>) -> Result<Answer, Error>
+fn run_command<C: Command>(engine: &Engine, caller: &Caller, call: Call) -> Result<Answer, Error>
 where
     C::Output: 'static,
 {
-    let (input, ignored) = decode::<C::Input>(engine, input)?;
+    let place = Place::of(&call.input);
+    let (input, ignored) = decode::<C::Input>(call)?;
     let deadline = Deadline::of(C::FACTS.kind, engine.config());
     for attempt in 1.. {
         let planning = engine.planning(caller, deadline.clone())?;
         let Plan { mut batch, answer, audit } = C::plan(&planning, &input)?;
         if C::FACTS.audited {
-            batch.writes.push(planning.audit_record(C::FACTS.name, &audit)?);
+            batch.writes.push(planning.audit_record(C::FACTS.name, &place, &audit)?);
         }
         if let Some(bytes) = disk::bytes(&batch) {
             engine.inner().disk.admit(bytes)?;
@@ -225,17 +247,8 @@ where
     unreachable!("the loop ends with an answer or an error")
 }
 
-/// Decodes the input, filling identity fields that the call left out; returns the names of unknown fields too.
-fn decode<T: DeserializeOwned>(engine: &Engine, mut input: Map<String, Value>) -> Result<(T, Vec<String>), Error> {
-    let config = engine.config();
-    let mut filled = Vec::new();
-    for (name, value) in [("org", &config.org), ("namespace", &config.namespace), ("agent", &config.agent)] {
-        let absent = input.get(name).is_none_or(|given| given.is_null() || given.as_str() == Some(""));
-        if absent {
-            input.insert(name.into(), value.as_str().into());
-            filled.push(name);
-        }
-    }
+/// Decodes the input; returns the names of unknown fields too.
+fn decode<T: DeserializeOwned>(Call { input, filled }: Call) -> Result<(T, Vec<String>), Error> {
     let mut ignored = Vec::new();
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(Value::Object(input), &mut track);

@@ -3,12 +3,13 @@
 use loom_storage::{Batch, Chunk, NewChunk, Scope, Version};
 use serde::Serialize;
 
+use crate::access::Caller;
 use crate::deadline::Deadline;
 use crate::disk;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 use crate::ingest;
-use crate::op::{Caller, Kind};
+use crate::op::Kind;
 
 /// What cutting a namespace's documents again came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::access::Caller;
 use crate::clock::rfc3339;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 use crate::limits;
-use crate::op::{Caller, Role};
+use crate::op::Role;
 use crate::quota::{self, Room};
 
 /// What an upload says of itself; an empty organisation or namespace is the configured one.
@@ -100,20 +101,10 @@ impl Engine {
     /// [`Code::UnsupportedFile`] for the name of an old office format, [`Code::ValidationFailed`] for a field,
     /// [`Code::PayloadTooLarge`] when the namespace's quota is used up,
     /// [`Code::BackendUnavailable`] when the disk is nearly full.
-    pub fn begin_upload(&self, caller: &Caller, mut request: UploadRequest) -> Result<Uploading, Error> {
-        if caller.role < Role::Writer {
-            let message = "knowledge.upload needs the role Writer: use a token that has it";
-            return Err(Error::new(Code::Forbidden, message));
-        }
-        let (inner, config) = (self.inner(), self.config());
+    pub fn begin_upload(&self, caller: &Caller, request: UploadRequest) -> Result<Uploading, Error> {
+        let inner = self.inner();
         inner.refuse_when_closed()?;
-        for (given, default) in [(&mut request.org, &config.org), (&mut request.namespace, &config.namespace)] {
-            if given.is_empty() {
-                given.clone_from(default);
-            }
-        }
-        limits::name("org", &request.org)?;
-        limits::name("namespace", &request.namespace)?;
+        let scope = self.admit_to(caller, &request.org, &request.namespace, Role::Writer, "knowledge.upload")?;
         limits::text("filename", &request.filename, limits::LABEL_CHARS_MAX)?;
         limits::text("content_type", &request.content_type, limits::LABEL_CHARS_MAX)?;
         if request.filename.is_empty() {
@@ -130,14 +121,13 @@ impl Engine {
             return Err(Error::invalid("sha256", "sha256 must be 64 hex digits: the SHA-256 of the file's bytes"));
         }
         inner.disk.admit(0)?;
-        let scope = Scope::new(&request.org, &request.namespace);
         let room = quota::room(inner, &scope)?;
         room.map_or(Ok(()), |room| room.admit(1))?;
         let writer = inner.store.write_blob(&scope)?;
         let hasher = (!request.sha256.is_empty()).then(Sha256::new);
         Ok(Uploading {
             engine: self.clone(),
-            actor: caller.actor.clone(),
+            actor: caller.actor().to_owned(),
             scope,
             request,
             writer,

@@ -1,6 +1,6 @@
 //! The background threads: one writes projections to disk as they grow and closes those that
 //! nobody uses, one tends vector graphs, one moves
-//! namespaces to a changed embedding model. Each is apart so that a slow one holds up no other.
+//! namespaces to a changed embedding model, one writes refusals to the audit. Each is apart so that a slow one holds up no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ struct State {
 pub type Pass = fn(&Inner) -> Result<(), Error>;
 
 /// The threads that tend what is searched.
-pub const PASSES: [(&str, Pass); 4] = [
+pub const PASSES: [(&str, Pass); 5] = [
     ("loom-sweep", sweep::pass),
     ("loom-flush", |engine| {
         engine.projections.close_unused(Instant::now());
@@ -53,6 +53,7 @@ pub const PASSES: [(&str, Pass); 4] = [
     }),
     ("loom-graph", |engine| Ok(engine.projections.tend_graphs(&engine.stop)?)),
     ("loom-reembed", reembed::pass),
+    ("loom-audit", |engine| engine.refusals.flush(engine)),
 ];
 
 /// The threads that run ingests: as many as the settings say.

@@ -1,6 +1,7 @@
 //! The command line: every command works on a data folder, or through the server that holds it.
 
 mod add;
+mod audit;
 mod backup;
 mod blobs;
 mod call;
@@ -27,6 +28,7 @@ mod search;
 mod serve;
 mod settings;
 mod source;
+mod token;
 
 use std::io;
 use std::process::ExitCode;
@@ -71,6 +73,8 @@ enum Command {
     Compact(compact::Args),
     Blobs(blobs::Args),
     Model(model::Args),
+    Token(token::Args),
+    Audit(audit::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -122,6 +126,8 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Compact(args) => compact::run(global, &args, screen),
         Command::Blobs(args) => blobs::run(global, &args, screen),
         Command::Model(args) => model::run(global, &args, screen),
+        Command::Token(args) => token::run(global, &args, screen),
+        Command::Audit(args) => audit::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
     }

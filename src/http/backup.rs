@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Body as HttpBody, Frame};
 use tokio::sync::mpsc;
@@ -18,7 +18,6 @@ use super::pool::blocking;
 use super::reply::labelled;
 use super::shared::Door;
 use crate::error::{Code, Error};
-use crate::op::Caller;
 
 /// How much is sent at once.
 const PIECE_BYTES: usize = 128 * 1024;
@@ -38,7 +37,7 @@ pub async fn backup(State(door): State<Door>, request: Request) -> Response {
     discard(&parts.headers, body);
     // No page of another origin can ask for it unasked.
     let answer = if is_json(&parts.headers) {
-        begin(&door).await
+        begin(&door, &parts.headers).await
     } else {
         Err(Error::new(
             Code::ValidationFailed,
@@ -48,7 +47,8 @@ pub async fn backup(State(door): State<Door>, request: Request) -> Response {
     labelled(answer.unwrap_or_else(IntoResponse::into_response), "backup")
 }
 
-async fn begin(door: &Door) -> Result<Response, Error> {
+async fn begin(door: &Door, headers: &HeaderMap) -> Result<Response, Error> {
+    let admitted = door.admit(headers, "backup").await?;
     let Ok(turn) = door.backups.clone().try_acquire_owned() else {
         return Err(Error {
             retry_after_s: Some(60),
@@ -60,7 +60,7 @@ async fn begin(door: &Door) -> Result<Response, Error> {
     tokio::spawn(blocking(move || {
         let _turn = turn;
         let mut pieces = Pieces { sender, piece: Vec::new() };
-        let last = match engine.backup(&Caller::local(), &mut pieces) {
+        let last = match engine.backup(&admitted.caller, &mut pieces) {
             Ok(_) => Part::End,
             Err(error) => Part::Failed(error),
         };

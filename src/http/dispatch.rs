@@ -13,9 +13,10 @@ use super::body::discard;
 use super::json;
 use super::reply::{self, Outcome, labelled};
 use super::shared::Door;
+use crate::access::Caller;
 use crate::config::Config;
 use crate::error::{Code, Error};
-use crate::op::{Caller, Spec};
+use crate::op::Spec;
 use crate::ops;
 
 /// The largest body that is decoded where it was received, in bytes; it takes no longer than handing it over.
@@ -42,10 +43,11 @@ pub async fn operation(
 }
 
 /// Whose share of the pool a call uses: that of the namespace it addresses.
-pub fn lane(config: &Config, org: &str, namespace: &str) -> String {
-    let or = |given: &str, default: &str| if given.is_empty() { default.to_owned() } else { given.to_owned() };
+pub fn lane(config: &Config, caller: &Caller, org: &str, namespace: &str) -> String {
+    // A foreign organisation is refused where refusals are noted.
+    let Ok(scope) = caller.resolve(config, org, namespace) else { return String::new() };
     // No name that an operation accepts holds a slash.
-    let mut lane = format!("{}/{}", or(org, &config.org), or(namespace, &config.namespace));
+    let mut lane = format!("{}/{}", scope.org, scope.namespace);
     lane.truncate(lane.floor_char_boundary(LANE_BYTES_MAX));
     lane
 }
@@ -59,17 +61,24 @@ async fn run(door: &Door, spec: &'static Spec, request: Request) -> Result<Respo
             "an operation takes JSON: send the header `content-type: application/json`",
         ));
     }
+    let admitted = match door.admit(&parts.headers, spec.facts.name).await {
+        Ok(admitted) => admitted,
+        Err(error) => {
+            discard(&parts.headers, body);
+            return Err(error);
+        }
+    };
     let received = door.bodies.read(&parts.headers, body).await?;
     let at_once = received.bytes().len() <= AT_ONCE_BYTES_MAX;
     let decode = move || Ok::<_, Error>((json::decode(received.bytes())?, received.into_held()));
     let (input, held) = if at_once { decode()? } else { door.pool.decode(decode).await?? };
     let engine = door.engine.clone();
     let name = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default();
-    let lane = lane(engine.config(), name("org"), name("namespace"));
+    let lane = lane(engine.config(), &admitted.caller, name("org"), name("namespace"));
     let answered = door.pool.run(&lane, move || {
         drop(held);
-        let index_wait = Some(Duration::from_millis(engine.config().http.index_wait_ms));
-        let caller = Caller { index_wait, ..Caller::local() };
+        let index_wait = Duration::from_millis(engine.config().http.index_wait_ms);
+        let caller = admitted.caller.clone().waiting(index_wait);
         let answer = engine.call(&caller, spec.facts.name, input)?;
         let output = serde_json::to_vec(&answer.output).map_err(Error::internal)?;
         Ok::<_, Error>((output, answer.timings))

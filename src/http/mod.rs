@@ -22,6 +22,7 @@ mod backup;
 mod download;
 #[cfg(feature = "extract")]
 mod extractor;
+mod identity;
 mod metrics;
 mod openapi;
 mod probes;

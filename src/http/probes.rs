@@ -2,13 +2,15 @@
 
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::pool::blocking;
 use super::reply::{self, Outcome, labelled};
 use super::shared::Door;
+use crate::access::Auth;
+use crate::engine::Readiness;
 use crate::error::{Code, Error};
 
 /// `GET /healthz`: the process is up.
@@ -19,7 +21,13 @@ pub async fn health() -> Response {
 /// `GET /readyz`: the store is open and searches see every write; 503 while not.
 pub async fn readiness(State(door): State<Door>) -> Response {
     let engine = door.engine.clone();
-    let response = match blocking(move || engine.readiness()).await {
+    let readiness =
+        blocking(move || engine.readiness()).await.map(|readiness| match door.engine.config().access.auth {
+            Auth::Off => readiness,
+            // Anybody may ask, and the names of namespaces are not anybody's.
+            Auth::Token => Readiness { detail: json!({}), ..readiness },
+        });
+    let response = match readiness {
         Ok(readiness) if readiness.ready && !door.is_closing() => {
             reply::value(&json!({ "ready": true, "detail": readiness.detail }))
         }
@@ -43,15 +51,21 @@ pub async fn readiness(State(door): State<Door>) -> Response {
 }
 
 /// `GET /metrics`: the numbers in the text format of Prometheus.
-pub async fn metrics(State(door): State<Door>) -> Response {
-    let engine = door.engine.clone();
-    let response = match blocking(move || engine.metrics()).await.flatten() {
-        Ok(gauges) => {
-            let text = door.metrics.text(door.pool.load(), &gauges);
-            let media = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-            ([(CONTENT_TYPE, media)], text).into_response()
-        }
-        Err(error) => error.into_response(),
+pub async fn metrics(State(door): State<Door>, headers: HeaderMap) -> Response {
+    let admitted = match door.admit(&headers, "metrics").await {
+        Ok(admitted) => admitted,
+        Err(error) => return labelled(error.into_response(), "metrics"),
     };
+    let engine = door.engine.clone();
+    let response =
+        match blocking(move || engine.admit_operator(&admitted.caller).and_then(|()| engine.metrics())).await.flatten()
+        {
+            Ok(gauges) => {
+                let text = door.metrics.text(door.pool.load(), &gauges);
+                let media = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+                ([(CONTENT_TYPE, media)], text).into_response()
+            }
+            Err(error) => error.into_response(),
+        };
     labelled(response, "metrics")
 }

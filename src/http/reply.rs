@@ -1,12 +1,12 @@
 //! How answers and errors become HTTP: JSON bodies, one error shape, and what the log may say of them.
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::error::Error;
+use crate::error::{Code, Error};
 
 /// What a handler tells the envelope about its answer, carried as an extension of the response.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,9 @@ impl IntoResponse for Error {
         let mut response = document(status, self.to_json().to_string());
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.code == Code::Unauthenticated {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"loom\""));
         }
         let cause = self.cause.as_deref().map(|cause| causes(cause));
         response.extensions_mut().insert(Outcome { code: Some(self.code.to_string()), cause, ..Outcome::default() });

@@ -21,6 +21,7 @@ use tokio::time::{sleep, timeout};
 use super::patience::Patient;
 use super::pool::panic_words;
 use super::shared::{Door, Shared, router};
+use crate::access::Auth;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -38,10 +39,11 @@ const PROBE_THREADS: usize = 4;
 
 /// Serves `engine` on `listen` until `stop` completes, drains for at most the configured time and closes the engine.
 ///
-/// `listen` is a loopback address and port, such as `127.0.0.1:7777` or `localhost:0`; port 0 takes a free one.
+/// `listen` is an address and port, such as `127.0.0.1:7777` or `localhost:0`; port 0 takes a free one. Where calls need
+/// no token it must be a loopback address.
 /// `ready` is given the bound address once connections are accepted, and `stop` is watched from before then.
 /// Blocks the calling thread, which must not be one of an async runtime. [`Code::ValidationFailed`] when `listen`
-/// is no loopback address, [`Code::BackendUnavailable`] when it cannot be bound.
+/// is none of these, [`Code::BackendUnavailable`] when it cannot be bound.
 pub fn serve(
     engine: Engine,
     listen: &str,
@@ -138,7 +140,7 @@ fn serve_door(
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), Error> {
-    let address = loopback(listen)?;
+    let address = admissible(listen, door.engine.config().access.auth)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(ASYNC_THREADS)
         .max_blocking_threads(door.pool.threads_max() + door.engine.config().http.uploads + PROBE_THREADS)
@@ -207,14 +209,15 @@ pub(super) fn address(listen: &str) -> Result<SocketAddr, Error> {
     })
 }
 
-fn loopback(listen: &str) -> Result<SocketAddr, Error> {
+/// The address, which only callers with tokens may reach from other machines.
+fn admissible(listen: &str, auth: Auth) -> Result<SocketAddr, Error> {
     let address = address(listen)?;
-    if !address.ip().is_loopback() {
+    if auth == Auth::Off && !address.ip().is_loopback() {
         return Err(Error::invalid(
             "listen",
             format!(
                 "{address} can be reached from other machines, and calls need no token here: \
-                 listen on a loopback address, such as 127.0.0.1:{}",
+                 listen on a loopback address, such as 127.0.0.1:{}, or set LOOM_AUTH=token",
                 address.port()
             ),
         ));
@@ -331,7 +334,7 @@ mod tests {
         for (listen, address) in
             [("127.0.0.1:7777", "127.0.0.1:7777"), ("localhost:0", "127.0.0.1:0"), ("[::1]:80", "[::1]:80")]
         {
-            assert_eq!(loopback(listen).expect("it is loopback").to_string(), address);
+            assert_eq!(admissible(listen, Auth::Off).expect("it is loopback").to_string(), address);
         }
         for (listen, words) in [
             ("0.0.0.0:7777", "other machines"),
@@ -343,8 +346,9 @@ mod tests {
             ("example.com:80", "ADDRESS:PORT"),
             ("", "ADDRESS:PORT"),
         ] {
-            let error = loopback(listen).expect_err("it is refused");
+            let error = admissible(listen, Auth::Off).expect_err("it is refused");
             assert!(error.message.contains(words), "{listen}: {}", error.message);
         }
+        assert!(admissible("0.0.0.0:7777", Auth::Token).is_ok());
     }
 }

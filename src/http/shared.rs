@@ -18,6 +18,7 @@ use super::origin::Origins;
 use super::pool::Pool;
 use super::reply::Refusal;
 use super::{backup, dispatch, download, envelope, openapi, origin, probes, upload};
+use crate::access::Subjects;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -38,6 +39,8 @@ pub struct Shared {
     pub backups: Arc<Semaphore>,
     /// The turns to send a file.
     pub uploads: Arc<Semaphore>,
+    /// What the subjects of tokens have used.
+    pub subjects: Arc<Subjects>,
     /// What was answered so far.
     pub metrics: Metrics,
     openapi: OnceLock<Bytes>,
@@ -55,6 +58,7 @@ impl Shared {
             origins: Origins::new(&limits.allowed_hosts, &limits.allowed_origins),
             backups: Arc::new(Semaphore::new(1)),
             uploads: Arc::new(Semaphore::new(limits.uploads.min(Semaphore::MAX_PERMITS))),
+            subjects: Arc::new(Subjects::new(&engine.config().access)),
             metrics: Metrics::new(),
             openapi: OnceLock::new(),
             closing: AtomicBool::new(false),

@@ -16,7 +16,6 @@ use super::pool::blocking;
 use super::reply::{self, labelled};
 use super::shared::Door;
 use crate::error::{Code, Error};
-use crate::op::Caller;
 use crate::uploads::{UploadRequest, Uploaded, Uploading};
 
 /// Pieces of a body that wait for storage before the sender waits too; each is what was received at once.
@@ -65,6 +64,13 @@ async fn receive(door: &Door, asked: UploadRequest, headers: &HeaderMap, mut bod
         let message = "as many files are being uploaded as LOOM_HTTP_UPLOADS allows: repeat this upload";
         return Err(Error { retry_after_s: Some(1), ..Error::new(Code::Overloaded, message) });
     };
+    let admitted = match door.admit(headers, "knowledge.upload").await {
+        Ok(admitted) => admitted,
+        Err(error) => {
+            discard(headers, body);
+            return Err(error);
+        }
+    };
     let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if declared.is_some_and(|length| length > door.engine.config().documents.original_bytes as u64) {
         discard(headers, body);
@@ -74,7 +80,7 @@ async fn receive(door: &Door, asked: UploadRequest, headers: &HeaderMap, mut bod
     let engine = door.engine.clone();
     let stored = tokio::spawn(blocking(move || {
         let _turn = turn;
-        store(engine.begin_upload(&Caller::local(), asked)?, pieces)
+        store(engine.begin_upload(&admitted.caller, asked)?, pieces)
     }));
     let received = loop {
         match next(&mut body).await {

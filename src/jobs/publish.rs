@@ -8,6 +8,7 @@ use loom_storage::{Batch, Seq};
 use super::attempt::{Stopped, check_stop};
 use super::job::{Job, Stage, State, find};
 use super::queue::Taken;
+use crate::access::Caller;
 use crate::chunk::{self, Extracted};
 use crate::context::{Planning, Reading};
 use crate::deadline::Deadline;
@@ -15,7 +16,7 @@ use crate::disk;
 use crate::engine::Inner;
 use crate::extracted::{self, Described};
 use crate::ingest;
-use crate::op::{Caller, Role};
+use crate::namespaces;
 
 /// What was published.
 pub(super) struct Published {
@@ -40,11 +41,14 @@ pub(super) fn publish(
     let extracted = chunk::cut_artifact(artifact, engine.config.chunks);
     refuse_unpublishable(engine, job, &extracted)?;
     engine.queue.set_stage(job.id, Stage::Embed);
-    let caller = Caller { role: Role::Writer, actor: job.ask.actor.clone(), index_wait: None };
+    let caller = Caller::on_behalf_of(&job.ask.actor);
     for attempt in 1.. {
         check_stop(engine, taken)?;
         let reading = Reading::new(engine, &caller, Deadline::until(until))?;
         let planning = Planning::new(reading);
+        if namespaces::facts(planning.snapshot(), &taken.scope)?.is_deleted() {
+            return Err(Stopped::Cancelled);
+        }
         let (head, live) = ingest::current(&planning, &taken.scope, &job.ask.source_uri)?;
         let revision = live.as_ref().map_or(0, |live| live.revision.0);
         if job.ask.expected_revision.is_some_and(|expected| expected != revision) {

@@ -1,7 +1,10 @@
 //! Every operation, one module each, and the one list of them.
 
+pub mod audit;
+pub mod collection;
 pub mod knowledge;
 pub mod namespace;
+pub mod token;
 
 use crate::error::{Code, Error};
 use crate::op::Spec;
@@ -23,7 +26,20 @@ pub const ALL: &[Spec] = &[
     Spec::query::<knowledge::search::Search>(),
     Spec::command::<knowledge::update_metadata::UpdateMetadata>(),
     Spec::command::<knowledge::upsert::Upsert>(),
+    Spec::command::<namespace::create::Create>(),
+    Spec::command::<namespace::delete::Delete>(),
+    Spec::query::<namespace::get::Get>(),
     Spec::query::<namespace::list::List>(),
+    Spec::command::<namespace::restore::Restore>(),
+    Spec::command::<namespace::update::Update>(),
+    Spec::command::<collection::create::Create>(),
+    Spec::command::<collection::delete::Delete>(),
+    Spec::query::<collection::list::List>(),
+    Spec::command::<collection::moving::Move>(),
+    Spec::query::<audit::list::List>(),
+    Spec::command::<token::create::Create>(),
+    Spec::query::<token::list::List>(),
+    Spec::command::<token::revoke::Revoke>(),
 ];
 
 /// The operation of that name.

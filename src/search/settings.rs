@@ -40,7 +40,7 @@ impl Default for SearchSettings {
             vector_share: None,
             noise_filter: true,
             fanout_namespaces_max: 20,
-            fanout_kinds: vec!["memory".into()],
+            fanout_kinds: vec!["memory".into(), "collection".into()],
         }
     }
 }

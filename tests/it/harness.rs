@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use expect_test::Expect;
-use loom::{Caller, Clock, Config, Engine, Ids};
+use loom::{Caller, Clock, Config, Engine, Identity, Ids, Role, Roles};
 use loom_storage::Timestamp;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -68,6 +68,18 @@ impl Folder {
         set(&mut config);
         Engine::open(self.path(), config).expect("the folder opens")
     }
+}
+
+/// Whoever holds a token of the organisation `dev` with these roles.
+pub fn holder(roles: &[(&str, Role)]) -> Caller {
+    Caller::of(Identity {
+        subject: "tester".into(),
+        org: "dev".into(),
+        roles: Roles::new(roles.iter().map(|(namespace, role)| (*namespace, *role))),
+        agent: None,
+        user_id: None,
+        session_id: None,
+    })
 }
 
 /// Runs a script in process and over HTTP, demands one transcript, and compares it with what is expected.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod access;
 mod calls;
 mod cases;
 mod cli;

@@ -31,6 +31,26 @@ impl Server {
         (response.status().as_u16(), response.body_mut().read_json().expect("JSON"))
     }
 
+    /// Sends a request with headers and a body; the status, the headers and the body
+    /// as text.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (u16, ureq::http::HeaderMap, String) {
+        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(body).expect("a request");
+        let mut response = self.agent.run(request).expect("an answer");
+        let body = response.body_mut().read_to_vec().expect("a body");
+        let text = String::from_utf8_lossy(&body).into_owned();
+        (response.status().as_u16(), response.headers().clone(), text)
+    }
+
     /// Gets a path; the status and the body.
     pub fn get(&self, path: &str) -> (u16, String) {
         let mut response = self.agent.get(format!("{}{path}", self.base)).call().expect("an answer");

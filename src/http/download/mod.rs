@@ -19,7 +19,6 @@ use super::reply::{Refusal, labelled};
 use super::shared::Door;
 use crate::download::Download;
 use crate::error::Error;
-use crate::op::Caller;
 use query::Asked;
 use range::Wanted;
 
@@ -39,11 +38,12 @@ pub async fn download(
 async fn answer(door: &Door, method: &Method, query: &str, sent: &HeaderMap) -> Result<Response, Error> {
     let asked = Asked::parse(query)?;
     let inline = asked.inline;
+    let admitted = door.admit(sent, "knowledge.download").await?;
     let engine = door.engine.clone();
-    let lane = dispatch::lane(engine.config(), &asked.org, &asked.namespace);
+    let lane = dispatch::lane(engine.config(), &admitted.caller, &asked.org, &asked.namespace);
     let opened = door
         .pool
-        .run(&lane, move || engine.download(&Caller::local(), &asked.org, &asked.namespace, &asked.source_uri));
+        .run(&lane, move || engine.download(&admitted.caller, &asked.org, &asked.namespace, &asked.source_uri));
     let download = opened.await??;
     let etag = format!("\"{}\"", download.etag);
     let mut response = Response::new(Body::empty());

@@ -275,11 +275,11 @@ fn reach(reading: &Reading<'_>, input: &Input) -> Result<(Reach, Vec<String>), E
     let settings = &reading.config().search;
     let (mut further, mut skipped) = (0, Vec::new());
     for row in reading.snapshot().namespaces(Some(&input.org))? {
-        if row.scope == reach.first[0] {
+        if row.scope == reach.first[0] || !reading.reaches(&row.scope)? {
             continue;
         }
         let facts = namespaces::facts(reading.snapshot(), &row.scope)?;
-        if !settings.fanout_kinds.contains(&facts.kind) {
+        if facts.is_deleted() || !settings.fanout_kinds.iter().any(|kind| kind == facts.kind.name()) {
             continue;
         }
         if further == settings.fanout_namespaces_max {

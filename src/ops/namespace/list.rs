@@ -1,13 +1,21 @@
 //! `namespace.list`: the namespaces of a tenant with their totals.
 
+use std::collections::BTreeMap;
+
+use loom_storage::Scope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::rfc3339;
+use super::Entry;
+use crate::access::Addresses;
 use crate::context::Reading;
 use crate::error::Error;
 use crate::limits;
+use crate::namespaces::{self, NamespaceKind};
 use crate::op::{Facts, Kind, Query, Role};
+
+/// The most namespaces of a page.
+const LIMIT_MAX: u32 = 1_000;
 
 /// See the module.
 pub struct List;
@@ -18,45 +26,31 @@ pub struct Input {
     /// The tenant.
     #[serde(default)]
     org: String,
+    /// Only namespaces of these kinds; empty: of any.
+    #[serde(default)]
+    kinds: Vec<NamespaceKind>,
+    /// Also deleted ones.
+    #[serde(default)]
+    include_deleted: bool,
+    /// At most this many (1-1000).
+    #[serde(default = "limit_default")]
+    limit: u32,
+    /// Where to go on: `next_cursor` of the page before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+fn limit_default() -> u32 {
+    LIMIT_MAX
 }
 
 /// The output of `namespace.list`.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The namespaces that were ever written to, by name.
+    /// The namespaces that the caller reaches and that were written to or created, by name.
     namespaces: Vec<Entry>,
-}
-
-/// One namespace.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceEntry")]
-struct Entry {
-    /// Its name.
-    namespace: String,
-    /// When it was first written to.
-    created_at: String,
-    /// Live documents.
-    documents: u64,
-    /// Chunks of live documents.
-    chunks: u64,
-    /// Stored document versions, superseded ones included.
-    versions: u64,
-    /// The embedding model whose vectors are searched.
-    embedding_model: String,
-    /// The move to another embedding model that is under way; null when there is none.
-    reembedding: Option<Reembedding>,
-}
-
-/// A move to another embedding model.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "NamespaceReembedding")]
-struct Reembedding {
-    /// The model that is to serve.
-    model: String,
-    /// Chunks that have their vector under it, as last counted.
-    done: u64,
-    /// Live chunks, as last counted.
-    total: u64,
+    /// The cursor of the next page; null after the last.
+    next_cursor: Option<String>,
 }
 
 impl Query for List {
@@ -70,27 +64,39 @@ impl Query for List {
         mcp_all_listed: true,
         summary: "The namespaces of a tenant with their totals.",
     };
+    const ADDRESSES: Addresses = Addresses::Organisation;
 
     fn answer(reading: &Reading<'_>, input: Input) -> Result<Output, Error> {
         limits::name("org", &input.org)?;
-        let mut namespaces = Vec::new();
-        for row in reading.snapshot().namespaces(Some(&input.org))? {
-            let models = reading.models(&row.scope)?;
-            let progress = reading.reembedding(&row.scope);
-            namespaces.push(Entry {
-                namespace: row.scope.namespace,
-                created_at: rfc3339(row.created_at),
-                documents: row.documents,
-                chunks: row.chunks,
-                versions: row.versions,
-                embedding_model: models.serving.name,
-                reembedding: models.building.map(|model| Reembedding {
-                    model: model.name,
-                    done: progress.map_or(0, |progress| progress.done),
-                    total: progress.map_or(row.chunks, |progress| progress.total),
-                }),
-            });
+        limits::range("limit", input.limit, 1, LIMIT_MAX)?;
+        let after = input.cursor.unwrap_or_default();
+        if !after.is_empty() {
+            limits::name("cursor", &after)?;
         }
-        Ok(Output { namespaces })
+        let snapshot = reading.snapshot();
+        let mut all = BTreeMap::new();
+        for row in snapshot.namespaces(Some(&input.org))? {
+            all.insert(row.scope.namespace.clone(), (Some(row), None));
+        }
+        namespaces::each(snapshot, &input.org, |scope, known| {
+            all.entry(scope.namespace).or_insert((None, None)).1 = Some(known.facts);
+            Ok(())
+        })?;
+        let mut page = Vec::new();
+        for (name, (row, facts)) in all.into_iter().filter(|(name, _)| *name > after) {
+            let facts = facts.unwrap_or_default();
+            let scope = Scope::new(&input.org, &name);
+            let is_asked_for = (input.include_deleted || !facts.is_deleted())
+                && (input.kinds.is_empty() || input.kinds.contains(&facts.kind));
+            if !is_asked_for || !reading.reaches(&scope)? {
+                continue;
+            }
+            if page.len() == input.limit as usize {
+                let next_cursor = page.last().map(|last: &Entry| last.namespace.clone());
+                return Ok(Output { namespaces: page, next_cursor });
+            }
+            page.push(Entry::of(reading, &scope, row.as_ref(), facts)?);
+        }
+        Ok(Output { namespaces: page, next_cursor: None })
     }
 }

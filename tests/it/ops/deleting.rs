@@ -25,7 +25,7 @@ namespace.list {}
             {"doc_id":"#05","chunks_created":0,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"empty"}
             {"deleted":true,"chunks_tombstoned":0}
             {"results":[],"reranked_by":"","embedding_model":"loom-static-256","namespaces_skipped":[],"stale_dropped":0}
-            {"namespaces":[{"namespace":"local","created_at":"2026-01-01T00:00:00.000Z","documents":0,"chunks":0,"versions":2,"embedding_model":"loom-static-256","reembedding":null}]}
+            {"namespaces":[{"namespace":"local","kind":"memory","visibility":"private","title":"","owner":"","parent":null,"created_at":"2026-01-01T00:00:00.000Z","deleted_at":null,"documents":0,"chunks":0,"versions":2,"embedding_model":"loom-static-256","reembedding":null}],"next_cursor":null}
         "##]],
     );
 }

@@ -1,9 +1,9 @@
 //! Every refusal: its code, its status and the field it names.
 
-use loom::{Caller, Code, Role};
+use loom::{Code, Role};
 use serde_json::{Value, json};
 
-use crate::harness::{Folder, add, ok, refused};
+use crate::harness::{Folder, add, holder, ok, refused};
 use crate::server::Server;
 
 /// Calls that must be refused: the operation, the input, the field named.
@@ -182,7 +182,7 @@ fn a_role_that_is_too_low_is_refused() {
     let folder = Folder::new();
     let engine = folder.open();
     let input = || serde_json::from_value(json!({ "source_uri": "a", "content": "one" })).unwrap();
-    let caller = |role| Caller { role, actor: "user:x".into(), index_wait: None };
+    let caller = |role| holder(&[("*", role)]);
     let error = engine.call(&caller(Role::Viewer), "knowledge.add", input()).unwrap_err();
     assert_eq!((error.code, error.code.status()), (Code::Forbidden, 403));
     engine.call(&caller(Role::Writer), "knowledge.add", input()).unwrap();

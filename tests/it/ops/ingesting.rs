@@ -9,7 +9,7 @@ use loom::{Caller, Code, Engine, Role, UploadRequest};
 use serde_json::{Value, json};
 
 use crate::extractor::{Extraction, artifact, paragraphs, refusal, service};
-use crate::harness::{Folder, add, hits, ok, refused};
+use crate::harness::{Folder, add, hits, holder, ok, refused};
 
 /// How long a job may take on a busy machine before a test gives it up.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -163,7 +163,7 @@ fn an_upload_is_refused_before_anything_is_stored() {
         let error = begin(request.clone()).err().unwrap_or_else(|| panic!("{request:?} is refused"));
         assert_eq!(error.code, code, "{request:?}");
     }
-    let viewer = Caller { role: Role::Viewer, ..Caller::local() };
+    let viewer = holder(&[("*", Role::Viewer)]);
     assert_eq!(engine.begin_upload(&viewer, named("a.md")).err().expect("it is refused").code, Code::Forbidden);
     let mut long = begin(named("a.md")).expect("it begins");
     long.write(b"0123456789").expect("it fits");
@@ -188,7 +188,7 @@ fn sha256(bytes: &[u8]) -> String {
 fn only_who_uploaded_a_file_ingests_it_and_only_while_it_is_kept() {
     let folder = Folder::new();
     let engine = opened(&folder, |_, _| paragraphs("text", "words"));
-    let other = Caller { actor: "user:other".into(), ..Caller::local() };
+    let other = holder(&[("*", Role::Writer)]);
     let theirs = upload_as(&engine, &other, "a.txt", b"words");
     for upload_id in [theirs.as_str(), "00000000-0000-0000-0000-0000000000ff", "no id"] {
         let error = refused(&engine, "knowledge.ingest", json!({ "upload_id": upload_id, "source_uri": "a" }));

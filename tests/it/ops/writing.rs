@@ -17,7 +17,7 @@ namespace.list {}
             {"doc_id":"#01","chunks_created":2,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"doc_id":"#02","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"results":[{"namespace":"local","source_uri":"a","doc_id":"#02","revision":2,"format":"","title":"","tags":[],"chunk_idx":0,"content":"third","section":"","section_path":[],"similarity":null,"lexical_score":0.28768208622932434,"score":0.28768208622932434,"keys_matched":[],"noise":false,"siblings_folded":0,"block_type":"","locator":{"kind":"lines","start":1,"end":1,"char_start":0,"char_end":5},"span":null,"session_id":"","source_class":"asserted","agent":"","ingested_at":"2026-01-01T00:00:00.000Z"}],"reranked_by":"","embedding_model":"loom-static-256","namespaces_skipped":[],"stale_dropped":0}
-            {"namespaces":[{"namespace":"local","created_at":"2026-01-01T00:00:00.000Z","documents":1,"chunks":1,"versions":2,"embedding_model":"loom-static-256","reembedding":null}]}
+            {"namespaces":[{"namespace":"local","kind":"memory","visibility":"private","title":"","owner":"","parent":null,"created_at":"2026-01-01T00:00:00.000Z","deleted_at":null,"documents":1,"chunks":1,"versions":2,"embedding_model":"loom-static-256","reembedding":null}],"next_cursor":null}
         "##]],
     );
 }

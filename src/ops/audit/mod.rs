@@ -1,0 +1,3 @@
+//! `audit.*`.
+
+pub mod list;

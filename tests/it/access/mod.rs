@@ -1,0 +1,5 @@
+//! Who may do what: tokens, roles, refusals, and what nobody learns of what is not theirs.
+
+mod collections;
+mod reach;
+mod tokens;
