@@ -5,6 +5,7 @@ use crate::chunk::ChunkSettings;
 use crate::clock::Clock;
 use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
+use crate::erasure::RetentionSettings;
 use crate::error::{Code, Error};
 use crate::extraction::ExtractionSettings;
 use crate::id::Ids;
@@ -35,6 +36,8 @@ pub struct Config {
     pub ingest: IngestSettings,
     /// When originals that nothing needs are removed.
     pub sweep: SweepSettings,
+    /// How long what was written is kept.
+    pub retention: RetentionSettings,
     /// How searches rank and how far they reach.
     pub search: SearchSettings,
     /// How hits are reranked.
@@ -158,6 +161,7 @@ impl Default for Config {
             },
             ingest: IngestSettings::default(),
             sweep: SweepSettings::default(),
+            retention: RetentionSettings::default(),
             search: SearchSettings::default(),
             rerank: RerankSettings::default(),
             extraction: ExtractionSettings::default(),
@@ -229,6 +233,7 @@ impl Config {
         number(lookup, "LOOM_DOCUMENT_BLOB_QUOTA_BYTES", &mut documents.blob_quota_bytes, 0)?;
         config.ingest.set(lookup)?;
         config.sweep.set(lookup)?;
+        config.retention.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;
         number(lookup, "LOOM_MEMORY_SEARCH_FANOUT_MAX_NAMESPACES", fanout_max, 0)?;
         config.search.set(lookup)?;

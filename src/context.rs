@@ -167,6 +167,11 @@ impl<'e> Reading<'e> {
         &self.engine.queue
     }
 
+    /// What wakes the background threads.
+    pub(crate) fn background_bell(&self) -> Arc<Bell> {
+        self.engine.workers.bell()
+    }
+
     /// What wakes the workers that run ingests.
     pub(crate) fn ingest_bell(&self) -> Arc<Bell> {
         self.engine.ingesters.bell()

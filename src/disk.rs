@@ -124,7 +124,13 @@ pub(crate) fn bytes(batch: &Batch) -> Option<u64> {
         }
         Write::PutVectors { vectors, .. } => Some(vectors.iter().map(|(_, vector)| vector.len() as u64 * 4).sum()),
         Write::PutBlob { .. } | Write::Restore { .. } | Write::Edit { .. } | Write::SwitchModel { .. } => Some(0),
-        Write::Retire { .. } | Write::DropVectors { .. } | Write::DropBlob { .. } | Write::Record(_) => None,
+        Write::Retire { .. }
+        | Write::DropVectors { .. }
+        | Write::DropBlob { .. }
+        | Write::EraseNamespace { .. }
+        | Write::EraseVersions { .. }
+        | Write::DropUnusedVectors { .. }
+        | Write::Record(_) => None,
     };
     batch.writes.iter().filter_map(of).reduce(u64::saturating_add)
 }

@@ -14,6 +14,7 @@ use crate::access::{Caller, Refusals};
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
+use crate::erasure;
 use crate::error::{Code, Error};
 use crate::extraction::Extractors;
 use crate::jobs::Queue;
@@ -85,6 +86,10 @@ pub(crate) struct Inner {
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
     pub(crate) sweeps: Sweeps,
+    /// The turn to work off erasures.
+    pub(crate) erasing: erasure::Turn,
+    /// When the ages of versions were last looked at.
+    pub(crate) retention: erasure::Looked,
     /// What is to be added to the audit.
     pub(crate) refusals: Refusals,
     /// The ingests that are not over.
@@ -129,6 +134,8 @@ impl Engine {
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
             sweeps: Sweeps::default(),
+            erasing: erasure::Turn::default(),
+            retention: erasure::Looked::default(),
             refusals: Refusals::default(),
             queue: Arc::default(),
             workers: Workers::default(),
@@ -328,6 +335,9 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
             | Write::DropVectors { .. }
             | Write::PutBlob { .. }
             | Write::DropBlob { .. }
+            | Write::DropUnusedVectors { .. }
+            | Write::EraseNamespace { .. }
+            | Write::EraseVersions { .. }
             | Write::Record(_) => continue,
         };
         if !scopes.contains(scope) {

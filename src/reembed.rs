@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use loom_index::{Model, Progress as BuildProgress};
-use loom_storage::{Batch, Hash, Precondition, RecordWrite, Scope, Snapshot, Write, live_versions};
+use loom_storage::{Batch, Hash, Precondition, RecordWrite, Scope, Seq, Snapshot, Write, live_versions};
 use parking_lot::Mutex;
 
 use crate::context::embed_missing;
@@ -139,8 +139,17 @@ fn move_namespace(engine: &Inner, scope: &Scope, models: NamespaceModels) -> Res
 fn fill(engine: &Inner, scope: &Scope, target: &Model) -> Result<bool, Error> {
     let snapshot = engine.store.snapshot()?;
     let total = snapshot.namespace(scope)?.map_or(0, |row| row.chunks);
-    let mut filling =
-        Filling { engine, snapshot: snapshot.as_ref(), scope, target, pending: Vec::new(), done: 0, total };
+    let models_changed = snapshot.record(&models::record_key(scope))?.map(|record| record.changed);
+    let mut filling = Filling {
+        engine,
+        snapshot: snapshot.as_ref(),
+        scope,
+        target,
+        pending: Vec::new(),
+        done: 0,
+        total,
+        models_changed,
+    };
     for version in live_versions(snapshot.as_ref(), scope) {
         let version = version?;
         for input in ingest::inputs(snapshot.chunks(scope, version.first_chunk, version.chunk_count)?.iter()) {
@@ -162,6 +171,8 @@ struct Filling<'a> {
     pending: Vec<(Hash, String)>,
     done: u64,
     total: u64,
+    /// The commit that last wrote the namespace's embedding record: an erasure writes it too.
+    models_changed: Option<Seq>,
 }
 
 impl Filling<'_> {
@@ -175,7 +186,8 @@ impl Filling<'_> {
         let vectors = embed_missing(engine, self.snapshot, scope, target, &self.pending, after(STEP_WAIT))?;
         if !vectors.is_empty() {
             let write = Write::PutVectors { scope: scope.clone(), model: target.name.clone(), vectors };
-            engine.commit(Batch { preconditions: Vec::new(), writes: vec![write] })?;
+            let unchanged = Precondition::Record { key: models::record_key(scope), changed: self.models_changed };
+            engine.commit(Batch { preconditions: vec![unchanged], writes: vec![write] })?;
         }
         self.done += self.pending.len() as u64;
         self.pending.clear();

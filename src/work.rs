@@ -1,6 +1,7 @@
 //! The background threads: one writes projections to disk as they grow and closes those that
 //! nobody uses, one tends vector graphs, one moves
-//! namespaces to a changed embedding model, one writes refusals to the audit. Each is apart so that a slow one holds up no other.
+//! namespaces to a changed embedding model, one writes refusals to the audit,
+//! one erases. Each is apart so that a slow one holds up no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::config::Config;
 use crate::engine::Inner;
+use crate::erasure;
 use crate::error::Error;
 use crate::jobs;
 use crate::reembed;
@@ -45,7 +47,7 @@ struct State {
 pub type Pass = fn(&Inner) -> Result<(), Error>;
 
 /// The threads that tend what is searched.
-pub const PASSES: [(&str, Pass); 5] = [
+pub const PASSES: [(&str, Pass); 6] = [
     ("loom-sweep", sweep::pass),
     ("loom-flush", |engine| {
         engine.projections.close_unused(Instant::now());
@@ -53,6 +55,7 @@ pub const PASSES: [(&str, Pass); 5] = [
     }),
     ("loom-graph", |engine| Ok(engine.projections.tend_graphs(&engine.stop)?)),
     ("loom-reembed", reembed::pass),
+    ("loom-erase", |engine| erasure::pass(engine).and(erasure::retain(engine))),
     ("loom-audit", |engine| engine.refusals.flush(engine)),
 ];
 

@@ -57,7 +57,9 @@ pub(crate) fn open_lexical(
     last: Seq,
     progress: &Progress,
 ) -> Result<LexicalIndex, Error> {
-    let opened = LexicalIndex::open(folder).and_then(|(index, watermark)| check_watermark(index, watermark, last));
+    let opened = LexicalIndex::open(folder)
+        .and_then(|(index, watermark)| check_watermark(index, watermark, last))
+        .and_then(|opened| check_erasures(opened, scope, snapshot));
     let (mut index, watermark) = match opened {
         Err(Error::Rebuild { detail, .. }) => {
             tracing::warn!(%scope, detail, "rebuilding the lexical projection");
@@ -105,7 +107,9 @@ pub(crate) fn open_vectors(
     progress: &Progress,
 ) -> Result<VectorIndex, Error> {
     let open = || VectorIndex::open(folder, &model.name, model.dim);
-    let opened = open().and_then(|(index, watermark)| check_watermark(index, watermark, last));
+    let opened = open()
+        .and_then(|(index, watermark)| check_watermark(index, watermark, last))
+        .and_then(|opened| check_erasures(opened, scope, snapshot));
     let (mut index, watermark) = match opened {
         Err(Error::Rebuild { detail, .. }) => {
             tracing::warn!(%scope, detail, "rebuilding the vector projection");
@@ -134,6 +138,22 @@ pub(crate) fn open_vectors(
     Ok(index)
 }
 
+/// Refuses an index that follows versions which were erased since.
+fn check_erasures<T>(opened: (T, Seq), scope: &Scope, snapshot: &dyn Snapshot) -> Result<(T, Seq), Error> {
+    let mut after = opened.1;
+    while after > Seq(0) {
+        let page = snapshot.changes(scope, after, CHANGES_PAGE)?;
+        if page.items.iter().flat_map(|entry| &entry.changes).any(|change| *change == Change::Erased) {
+            return Err(erased());
+        }
+        match page.items.last() {
+            Some(last) if page.more => after = last.seq,
+            _ => break,
+        }
+    }
+    Ok(opened)
+}
+
 fn check_watermark<T>(index: T, watermark: Seq, last: Seq) -> Result<(T, Seq), Error> {
     if watermark > last {
         return Err(Error::Rebuild {
@@ -149,6 +169,11 @@ fn wipe(folder: &Path) -> Result<(), Error> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from_io("projection", &error)),
         _ => Ok(()),
     }
+}
+
+/// Why a projection cannot follow an erasure: it holds what nobody can tell it any more.
+pub(crate) fn erased() -> Error {
+    Error::Rebuild { what: "namespace", detail: "versions that it follows were erased".into() }
 }
 
 /// Visits each version that a change after `since` touched, once, as the snapshot has it, in order of id: of versions with
@@ -168,7 +193,7 @@ pub(crate) fn replay(
                 Change::Added(id) | Change::Retired(id) | Change::Restored(id) => {
                     touched.insert(*id);
                 }
-                Change::Edited(_) | Change::ModelSwitched(_) => {}
+                Change::Edited(_) | Change::ModelSwitched(_) | Change::Erased => {}
             }
         }
         match page.items.last() {

@@ -9,8 +9,8 @@ use loom_storage::{Change, Scope, Seq, Snapshot, Store, Version};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::build::{
-    CHANGES_PAGE, add_vectors, block_types, claim_folder, keep_model, open_lexical, open_vectors, put_vectors, replay,
-    vector_folder,
+    CHANGES_PAGE, add_vectors, block_types, claim_folder, erased, keep_model, open_lexical, open_vectors, put_vectors,
+    replay, vector_folder,
 };
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -192,9 +192,10 @@ impl Projection {
     }
 
     fn prepare(&self, snapshot: &dyn Snapshot, change: &Change) -> Result<Step, Error> {
-        let (Change::Added(id) | Change::Restored(id) | Change::Retired(id) | Change::Edited(id)) = change else {
-            let Change::ModelSwitched(name) = change else { return Ok(Step::Nothing) };
-            return Ok(Step::Switch(name.clone()));
+        let id = match change {
+            Change::Added(id) | Change::Restored(id) | Change::Retired(id) | Change::Edited(id) => id,
+            Change::ModelSwitched(name) => return Ok(Step::Switch(name.clone())),
+            Change::Erased => return Err(erased()),
         };
         let Some(version) = snapshot.version(&self.scope, *id)? else { return Ok(Step::Nothing) };
         Ok(match change {
@@ -219,7 +220,7 @@ impl Projection {
                 let prepared = (!pending).then(|| Prepared::read(&self.scope, snapshot, &version)).transpose()?;
                 Step::Retire { version: Box::new(version), prepared }
             }
-            Change::Edited(_) | Change::ModelSwitched(_) => Step::Edit(Box::new(version)),
+            Change::Edited(_) | Change::ModelSwitched(_) | Change::Erased => Step::Edit(Box::new(version)),
         })
     }
 

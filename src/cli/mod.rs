@@ -10,6 +10,7 @@ mod compact;
 mod completions;
 mod demo;
 mod doctor;
+mod erase;
 mod eval;
 #[cfg(feature = "extract")]
 mod extractor;
@@ -75,6 +76,7 @@ enum Command {
     Model(model::Args),
     Token(token::Args),
     Audit(audit::Args),
+    Erase(erase::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -128,6 +130,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Model(args) => model::run(global, &args, screen),
         Command::Token(args) => token::run(global, &args, screen),
         Command::Audit(args) => audit::run(global, &args, screen),
+        Command::Erase(args) => erase::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),
     }

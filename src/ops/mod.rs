@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod collection;
+pub mod erasure;
 pub mod knowledge;
 pub mod namespace;
 pub mod token;
@@ -37,6 +38,8 @@ pub const ALL: &[Spec] = &[
     Spec::query::<collection::list::List>(),
     Spec::command::<collection::moving::Move>(),
     Spec::query::<audit::list::List>(),
+    Spec::command::<erasure::request::Request>(),
+    Spec::query::<erasure::status::Status>(),
     Spec::command::<token::create::Create>(),
     Spec::query::<token::list::List>(),
     Spec::command::<token::revoke::Revoke>(),

@@ -112,6 +112,52 @@ pub enum Write {
     },
     /// Write or delete a control record.
     Record(RecordWrite),
+    /// Remove everything of a namespace but its control records and the bytes of its blobs: versions in whatever state,
+    /// vectors, change log, catalogue, totals. The only write to that namespace in its batch.
+    EraseNamespace {
+        /// The namespace.
+        scope: Scope,
+    },
+    /// Remove the content of versions of one source address, in whatever state; ids that it does not have are passed over.
+    /// Where none but erased versions are left, the address goes with them; else each keeps its number, its time and the cause
+    /// [`Cause::Erasure`], and nothing else.
+    EraseVersions {
+        /// The namespace.
+        scope: Scope,
+        /// The source address.
+        source_uri: String,
+        /// The versions.
+        versions: Vec<VersionId>,
+        /// When.
+        at: Timestamp,
+    },
+    /// Remove the vectors of inputs that no chunk of the namespace has, of whatever model. The only write to that namespace
+    /// in its batch beside records.
+    DropUnusedVectors {
+        /// The namespace.
+        scope: Scope,
+    },
+}
+
+impl Write {
+    /// The namespace that it concerns; `None` for a record.
+    pub fn scope(&self) -> Option<&Scope> {
+        match self {
+            Self::PutVersion(version) => Some(&version.scope),
+            Self::Retire { scope, .. }
+            | Self::Restore { scope, .. }
+            | Self::Edit { scope, .. }
+            | Self::PutVectors { scope, .. }
+            | Self::DropVectors { scope, .. }
+            | Self::SwitchModel { scope, .. }
+            | Self::PutBlob { scope, .. }
+            | Self::DropBlob { scope, .. }
+            | Self::EraseNamespace { scope }
+            | Self::EraseVersions { scope, .. }
+            | Self::DropUnusedVectors { scope } => Some(scope),
+            Self::Record(_) => None,
+        }
+    }
 }
 
 /// A write of the control plane.

@@ -26,4 +26,6 @@ pub enum Change {
     Edited(VersionId),
     /// The namespace's live embedding model changed to the one named.
     ModelSwitched(String),
+    /// Versions were erased: what was derived from them can only be made anew.
+    Erased,
 }

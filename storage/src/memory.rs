@@ -206,6 +206,17 @@ impl State {
                 }
                 self.touch(&key.0);
             }
+            BatchWrite::EraseNamespace { scope } => self.erase_namespace(&scope),
+            BatchWrite::EraseVersions { scope, source_uri, versions, at } => {
+                self.erase_versions(&scope, &source_uri, &versions, at);
+                self.touch(&scope);
+            }
+            BatchWrite::DropUnusedVectors { scope } => {
+                let used: Vec<Hash> =
+                    self.chunks.iter().filter(|((of, _), _)| *of == scope).map(|(_, chunk)| chunk.input_hash).collect();
+                self.vectors.retain(|(of, _, input), _| *of != scope || used.contains(input));
+                self.touch(&scope);
+            }
             BatchWrite::Record(write) => {
                 match write.value {
                     Some(value) => {
@@ -494,4 +505,5 @@ impl BlobReader for Cursor<Arc<[u8]>> {
     }
 }
 
+mod erase;
 mod rows;

@@ -121,6 +121,14 @@ impl Version {
         matches!(self.state, VersionState::Live)
     }
 
+    /// Whether an erasure has left nothing of it but its number and its time.
+    pub fn is_erased(&self) -> bool {
+        matches!(self.state, VersionState::Superseded(Supersession { cause: Cause::Erasure, .. }))
+            && self.chunk_count == 0
+            && self.content_hash == Hash::of(b"")
+            && self.document == Document::default()
+    }
+
     /// The ids of its chunks in document order.
     pub fn chunk_ids(&self) -> impl Iterator<Item = ChunkId> + use<> {
         (self.first_chunk.0..self.first_chunk.0 + u64::from(self.chunk_count)).map(ChunkId)

@@ -27,7 +27,8 @@ pub(crate) fn batch(batch: &Batch) -> Result<(), Error> {
             }
             Write::Retire { scope, source_uri, .. }
             | Write::Restore { scope, source_uri, .. }
-            | Write::Edit { scope, source_uri, .. } => once(&mut sources, scope, source_uri)?,
+            | Write::Edit { scope, source_uri, .. }
+            | Write::EraseVersions { scope, source_uri, .. } => once(&mut sources, scope, source_uri)?,
             Write::PutVectors { scope, model, vectors } => {
                 named(scope, model)?;
                 let dimension = vectors.first().map_or(1, |(_, vector)| vector.len());
@@ -37,6 +38,7 @@ pub(crate) fn batch(batch: &Batch) -> Result<(), Error> {
             }
             Write::DropVectors { scope, model } | Write::SwitchModel { scope, model } => named(scope, model)?,
             Write::PutBlob { scope, .. } | Write::DropBlob { scope, .. } => known(scope)?,
+            Write::EraseNamespace { scope } | Write::DropUnusedVectors { scope } => alone(batch, scope)?,
             Write::Record(write) => record_key(&write.key)?,
         }
     }
@@ -64,6 +66,13 @@ fn new_version(new: &NewVersion) -> Result<u64, Error> {
 fn once<'a>(seen: &mut HashSet<(&'a Scope, &'a str)>, scope: &'a Scope, source_uri: &'a str) -> Result<(), Error> {
     known(scope)?;
     if seen.insert((scope, source_uri)) { Ok(()) } else { invalid(format!("two writes to {source_uri:?} in {scope}")) }
+}
+
+/// Whether one write at most of the batch concerns a namespace.
+fn alone(batch: &Batch, scope: &Scope) -> Result<(), Error> {
+    known(scope)?;
+    let concerned = batch.writes.iter().filter(|write| write.scope() == Some(scope)).count();
+    if concerned == 1 { Ok(()) } else { invalid(format!("a write that must be alone in {scope} is not")) }
 }
 
 fn known(scope: &Scope) -> Result<(), Error> {

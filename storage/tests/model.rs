@@ -5,7 +5,7 @@ use std::io::Read as _;
 use loom_storage::contract::{sample, view};
 use loom_storage::{
     Batch, BlobRow, Cause, Error, Hash, MemoryStore, Precondition, RedbOptions, RedbStore, Scope, Seq, Store,
-    Timestamp, Write,
+    Timestamp, VersionId, Write,
 };
 use proptest::prelude::*;
 
@@ -80,6 +80,18 @@ fn write() -> impl Strategy<Value = Write> {
         1 => blob,
         1 => dropped,
         1 => (key, value).prop_map(|(key, value)| sample::record(key, value.as_deref())),
+        1 => (scope(), 0..4u8).prop_map(|(scope, rarely)| match rarely {
+            0 => Write::EraseNamespace { scope },
+            _ => Write::DropUnusedVectors { scope },
+        }),
+        3 => (scope(), uri(), prop::collection::vec((1u64..30, 0u64..2), 1..20), 0i64..5).prop_map(
+            |(scope, source_uri, ids, at)| Write::EraseVersions {
+                scope,
+                source_uri,
+                versions: ids.into_iter().map(|(seq, nth)| VersionId::new(Seq(seq), nth)).collect(),
+                at: Timestamp(at),
+            }
+        ),
     ]
 }
 

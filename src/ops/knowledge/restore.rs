@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::context::Planning;
+use crate::erasure;
 use crate::error::Error;
 use crate::ingest;
 use crate::limits;
@@ -46,7 +47,7 @@ pub enum Reason {
     Live,
     /// The deleted document is at another revision.
     RevisionMismatch,
-    /// No delete retired it, or it has no chunks.
+    /// No delete retired it, it has no chunks, or an erasure has it in its reach.
     NotRestorable,
     /// It was deleted more than 89 days ago.
     Expired,
@@ -102,8 +103,13 @@ impl Command for Restore {
             Some(head) => snapshot.version(&scope, head.version)?,
             None => None,
         };
-        let reason =
+        let mut reason =
             version.as_ref().map_or(Reason::NotFound, |version| reason(version, input.if_revision, planning.now()));
+        if let (Reason::None, Some(version)) = (reason, &version)
+            && erasure::covers(snapshot, &scope, &version.document.actor)?
+        {
+            reason = Reason::NotRestorable;
+        }
         let mut output = Output {
             restored: reason == Reason::None,
             reason,

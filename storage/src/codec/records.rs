@@ -187,6 +187,11 @@ impl VectorBlock {
         self.entries().len() / Self::entry_bytes(self.dim)
     }
 
+    /// The inputs whose vectors it holds, in their places.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Hash> {
+        (0..).map_while(|at| self.get(at)).map(|(input, _)| input)
+    }
+
     /// The input and the vector at a place.
     pub(crate) fn get(&self, at: u32) -> Option<(Hash, Vec<f32>)> {
         let size = Self::entry_bytes(self.dim);

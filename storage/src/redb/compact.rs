@@ -5,7 +5,10 @@ use std::time::Duration;
 use redb::Durability;
 
 use super::Inner;
-use super::tables::{Table, WriteTables};
+use super::blob::BlobFile;
+use super::file::Anew;
+use super::open::ERASED_KEY;
+use super::tables::{ReadTables, Table, WriteTables};
 use crate::error::Error;
 use crate::store::Compacted;
 
@@ -15,8 +18,12 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(super) fn run(inner: &Inner) -> Result<Compacted, Error> {
     let bytes_before = bytes(inner)?;
     let blobs_removed = remove_unnamed(inner)?;
-    inner.main.compact(WAIT)?;
-    inner.blobs.file.compact(WAIT)?;
+    // After an erasure, what was there is not to be found in pages that nobody uses either.
+    let erased = ReadTables::new(inner.main.begin_read()?).contains(Table::Meta, ERASED_KEY)?;
+    let anew = |tables, keep| erased.then_some(Anew { tables, keep });
+    inner.blobs.file.compact(WAIT, anew(&BlobFile::TABLES, &|_| true))?;
+    let is_kept = |key: &[u8]| key != ERASED_KEY;
+    inner.main.compact(WAIT, anew(&Table::ALL.map(Table::definition), &is_kept))?;
     Ok(Compacted { bytes_before, bytes_after: bytes(inner)?, blobs_removed })
 }
 

@@ -20,6 +20,9 @@ use redb::{
 use super::backend::Source;
 use super::failed;
 use super::lock::locked;
+use super::open::publish;
+use super::rewrite;
+use super::tables::Definition;
 use crate::error::Error;
 
 /// How often a compaction looks whether the last reader is gone.
@@ -42,6 +45,15 @@ pub(super) enum Access<'a> {
 
 /// What is done with a file each time after it was opened.
 pub(super) type Mend = Box<dyn Fn(&Database, &Access<'_>) -> Result<(), Error> + Send + Sync>;
+
+/// What a file that is written anew is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Anew<'a> {
+    /// Its tables.
+    pub(super) tables: &'a [Definition],
+    /// Whether a row is kept.
+    pub(super) keep: &'a dyn Fn(&[u8]) -> bool,
+}
 
 /// An open file; closing it does not panic either.
 pub(super) struct RedbFile {
@@ -194,6 +206,14 @@ impl RedbFile {
             return;
         }
         close(current.database.take());
+        self.open_again(&mut current);
+        if current.takes_writes {
+            tracing::warn!(folder = %self.folder.display(), "a file that failed was opened again and takes writes");
+        }
+    }
+
+    /// Opens the file, which is closed.
+    fn open_again(&self, current: &mut Current) {
         current.generation += 1;
         self.source.forget_cached();
         current.failed = Arc::default();
@@ -209,14 +229,12 @@ impl RedbFile {
                 opened.inspect_err(|error| tracing::error!(%error, "a file that failed cannot be read either")).ok()
             }
         };
-        if current.takes_writes {
-            tracing::warn!(folder = %self.folder.display(), "a file that failed was opened again and takes writes");
-        }
     }
 
-    /// Moves what is in the file to its front and cuts off the rest. [`Error::Busy`] when somebody still reads from it
-    /// after `wait`; no reader or writer can begin meanwhile.
-    pub(super) fn compact(&self, wait: Duration) -> Result<(), Error> {
+    /// Moves what is in the file to its front and cuts off the rest; with `anew`, has a file written from these tables
+    /// take its place. [`Error::Busy`] when somebody still reads from it after `wait`; no reader or writer can begin
+    /// meanwhile.
+    pub(super) fn compact(&self, wait: Duration, anew: Option<Anew<'_>>) -> Result<(), Error> {
         let deadline = Instant::now() + wait;
         let _turn = self.turn.lock();
         let mut current = self.current.write();
@@ -226,12 +244,27 @@ impl RedbFile {
         let database = current.database.as_mut().ok_or(Error::Halted)?;
         loop {
             match database.compact() {
-                Ok(_) => return Ok(()),
+                Ok(_) => break,
                 Err(CompactionError::TransactionInProgress) if Instant::now() < deadline => thread::sleep(COMPACT_POLL),
                 Err(CompactionError::TransactionInProgress) => return Err(Error::Busy),
                 Err(error) => return Err(failed(error)),
             }
         }
+        match anew {
+            Some(anew) => guarded(|| self.write_anew(&mut current, &anew)),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a copy of the file in its place. Storage that is no file of a folder stays as it is.
+    fn write_anew(&self, current: &mut Current, anew: &Anew<'_>) -> Result<(), Error> {
+        let path = self.source.path().and_then(|path| Some((path.parent()?, path.file_name()?.to_str()?)));
+        let (Some((folder, name)), Some(database)) = (path, &current.database) else { return Ok(()) };
+        rewrite::beside(database, folder, name, anew.tables, anew.keep)?;
+        close(current.database.take());
+        let published = publish(folder, name);
+        self.open_again(current);
+        published
     }
 
     fn for_reading(&self, failed: &Arc<AtomicBool>) -> Result<Database, Error> {

@@ -11,6 +11,7 @@ mod lock;
 mod open;
 mod plan;
 mod restore;
+mod rewrite;
 mod snapshot;
 mod tables;
 mod upgrade;

@@ -37,9 +37,12 @@ type Upgrade = fn(&WriteTransaction) -> Result<(), Error>;
 const FORMAT_KEY: &[u8] = b"format";
 /// The key of the last commit's number.
 pub(super) const SEQ_KEY: &[u8] = b"seq";
+/// The key of the row in `meta` that is there from an erasure until the files were written anew; it is empty.
+pub(super) const ERASED_KEY: &[u8] = b"\0erased";
 
 pub(super) fn folder(folder: &Path, options: &RedbOptions) -> Result<RedbStore, Error> {
     let lock = take(folder, options)?;
+    remove_unpublished(folder)?;
     create_missing(folder, MAIN_FILE, prepare_main)?;
     create_missing(folder, BLOB_FILE, prepare_blobs)?;
     let sources = Sources::files([MAIN_FILE, WAL_FILE, BLOB_FILE].map(|name| folder.join(name)))?;
@@ -83,6 +86,18 @@ fn create_missing(
     prepare(&database)?;
     database.close().map_err(failed)?;
     publish(folder, name)
+}
+
+/// Removes the copy of a file that a crash kept from taking its place; it may hold what is to be gone.
+fn remove_unpublished(folder: &Path) -> Result<(), Error> {
+    for name in [MAIN_FILE, BLOB_FILE] {
+        let fresh = fresh_name(folder, name);
+        if exists(&folder.join(name))? && exists(&fresh)? {
+            fs::remove_file(&fresh)
+                .map_err(|error| Error::from_io(&error, &format!("removing {}", fresh.display())))?;
+        }
+    }
+    Ok(())
 }
 
 /// A new file under the name that it has until [`publish`]; one that a crash left there is removed.

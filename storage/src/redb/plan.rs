@@ -76,7 +76,10 @@ impl Prepared {
             | Write::DropVectors { .. }
             | Write::SwitchModel { .. }
             | Write::PutBlob { .. }
-            | Write::DropBlob { .. } => 0usize,
+            | Write::DropBlob { .. }
+            | Write::EraseNamespace { .. }
+            | Write::EraseVersions { .. }
+            | Write::DropUnusedVectors { .. } => 0usize,
         });
         let bodies = self.versions.iter().flat_map(|version| version.outline.iter().chain([&version.text]));
         bodies.map(Body::len).sum::<usize>() + writes.sum::<usize>()
@@ -194,6 +197,14 @@ impl<'a> Planner<'a, '_> {
             Write::PutBlob { scope, row } => self.put_blob(scope, row),
             Write::DropBlob { scope, row } => self.drop_blob(scope, row),
             Write::Record(write) => self.record(write),
+            Write::EraseNamespace { scope } => {
+                self.erase_namespace(scope);
+                Ok(())
+            }
+            Write::EraseVersions { scope, source_uri, versions, at } => {
+                self.erase_versions(scope, source_uri, versions, *at)
+            }
+            Write::DropUnusedVectors { scope } => self.drop_unused_vectors(scope),
         }
     }
 
@@ -423,4 +434,5 @@ fn damaged(what: &'static str, key: String, detail: &str) -> Error {
     Error::Corrupt { what, key, detail: detail.into() }
 }
 
+mod erase;
 mod version;

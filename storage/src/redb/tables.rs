@@ -195,6 +195,11 @@ impl<'txn> WriteTables<'txn> {
         found.map(|value| codec::decode(key, value.value())).transpose()
     }
 
+    /// The bytes under `key`, the transaction's own writes included.
+    pub(super) fn get_raw(&mut self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.table(table)?.get(key).map_err(failed)?.map(|value| value.value().to_vec()))
+    }
+
     /// See [`ReadTables::walk`].
     pub(super) fn walk(
         &mut self,

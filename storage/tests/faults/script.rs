@@ -4,7 +4,9 @@ use std::io::Read as _;
 use std::thread;
 
 use loom_storage::contract::{sample, view};
-use loom_storage::{Batch, BlobRow, Error, Hash, MemoryStore, RedbOptions, RedbStore, Scope, Store, Timestamp, Write};
+use loom_storage::{
+    Batch, BlobRow, Error, Hash, MemoryStore, RedbOptions, RedbStore, Scope, Seq, Store, Timestamp, VersionId, Write,
+};
 
 use crate::disk::Disk;
 
@@ -51,8 +53,26 @@ pub fn script() -> Vec<(&'static str, Step)> {
         ("catalogue blob", commit(vec![Write::PutBlob { scope: scope.clone(), row }])),
         ("drop blob", commit(vec![Write::DropBlob { scope: scope.clone(), row: dropped }])),
         ("record", commit(vec![sample::record("k", Some(b"value"))])),
+        (
+            "vectors again",
+            commit(vec![sample::vectors(&scope, "m", &[("one\n", &[1.0, 2.0]), ("none\n", &[0.5, 1.0])])]),
+        ),
+        ("drop unused vectors", commit(vec![Write::DropUnusedVectors { scope: scope.clone() }])),
+        ("erase versions", commit(vec![erased(&scope, "a", [VersionId::new(Seq(1), 0), VersionId::new(Seq(2), 0)])])),
+        ("replace again", commit(vec![put("b", "three", 9)])),
+        ("erase an earlier version", commit(vec![erased(&scope, "b", [VersionId::new(Seq(1), 1); 2])])),
+        ("erase namespace", commit(vec![Write::EraseNamespace { scope: scope.clone() }])),
         ("group", Step::Group),
     ]
+}
+
+fn erased(scope: &Scope, source_uri: &str, versions: [VersionId; 2]) -> Write {
+    Write::EraseVersions {
+        scope: scope.clone(),
+        source_uri: source_uri.into(),
+        versions: versions.into(),
+        at: Timestamp(9),
+    }
 }
 
 fn group_uri(member: usize) -> String {

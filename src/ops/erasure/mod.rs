@@ -1,0 +1,4 @@
+//! `erasure.*`.
+
+pub mod request;
+pub mod status;
