@@ -10,6 +10,7 @@ use crate::error::{Code, Error};
 use crate::extraction::ExtractionSettings;
 use crate::id::Ids;
 use crate::jobs::IngestSettings;
+use crate::mcp::McpSettings;
 use crate::rerank::RerankSettings;
 use crate::search::SearchSettings;
 use crate::sweep::SweepSettings;
@@ -40,6 +41,8 @@ pub struct Config {
     pub retention: RetentionSettings,
     /// How searches rank and how far they reach.
     pub search: SearchSettings,
+    /// What agents are shown.
+    pub mcp: McpSettings,
     /// How hits are reranked.
     pub rerank: RerankSettings,
     /// How files are read.
@@ -163,6 +166,7 @@ impl Default for Config {
             sweep: SweepSettings::default(),
             retention: RetentionSettings::default(),
             search: SearchSettings::default(),
+            mcp: McpSettings::default(),
             rerank: RerankSettings::default(),
             extraction: ExtractionSettings::default(),
             index: IndexLimits::default(),
@@ -242,6 +246,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_EXCERPT_CHARS", &mut rerank.excerpt_chars, 2)?;
         number(lookup, "LOOM_KNOWLEDGE_SEARCH_RERANK_TIMEOUT_S", &mut rerank.timeout_s, 1)?;
         rerank.set(lookup)?;
+        config.mcp.set(lookup)?;
         config.extraction.set(lookup)?;
         config.index.set(lookup)?;
         number(lookup, "LOOM_READ_DEADLINE_MS", &mut config.deadlines.read_ms, 1)?;
@@ -338,6 +343,8 @@ mod tests {
         assert_eq!(with("LOOM_INDEX_IDLE_MS", "0").expect("a number").index.idle_ms, 0);
         for (name, value) in [
             ("LOOM_AUTH", "tokens"),
+            ("LOOM_MCP_TOOLSET", "some"),
+            ("LOOM_MCP_LOOM_SEARCH_KNOWLEDGE_MIN_SIMILARITY", "2"),
             ("LOOM_JWT_SECRET", "short"),
             ("LOOM_CONCURRENCY_PER_SUBJECT", "0"),
             ("LOOM_HTTP_WORKERS", "0"),

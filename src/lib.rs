@@ -46,6 +46,7 @@ mod work;
 pub mod cli;
 #[cfg(feature = "server")]
 pub mod http;
+pub mod mcp;
 
 pub use access::{Caller, Identity, Roles};
 pub use clock::Clock;

@@ -121,6 +121,7 @@ impl Engine {
     }
 
     /// Has it added to the audit that somebody nobody knows was refused.
+    #[cfg(feature = "server")]
     pub(crate) fn note_unauthenticated(&self, op: &str) {
         self.note(&self.config().org, "", op, "", Code::Unauthenticated);
     }

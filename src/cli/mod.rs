@@ -18,6 +18,8 @@ mod failure;
 mod get;
 mod ingest;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod model;
 mod outline;
 mod reasons;
@@ -74,6 +76,8 @@ enum Command {
     Compact(compact::Args),
     Blobs(blobs::Args),
     Model(model::Args),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     Token(token::Args),
     Audit(audit::Args),
     Erase(erase::Args),
@@ -128,6 +132,8 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Compact(args) => compact::run(global, &args, screen),
         Command::Blobs(args) => blobs::run(global, &args, screen),
         Command::Model(args) => model::run(global, &args, screen),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => mcp::run(global, &args, screen),
         Command::Token(args) => token::run(global, &args, screen),
         Command::Audit(args) => audit::run(global, &args, screen),
         Command::Erase(args) => erase::run(global, &args, screen),

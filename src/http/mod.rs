@@ -23,6 +23,8 @@ mod download;
 #[cfg(feature = "extract")]
 mod extractor;
 mod identity;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod metrics;
 mod openapi;
 mod probes;

@@ -9,6 +9,8 @@ use axum::body::Bytes;
 use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
+#[cfg(feature = "mcp")]
+use axum::routing::any;
 use axum::routing::{get, post};
 use tokio::sync::Semaphore;
 
@@ -84,7 +86,10 @@ impl Shared {
 
 /// Every route, in its envelope and behind the origin check.
 pub fn router(door: Door) -> Router {
-    Router::new()
+    let router = Router::new();
+    #[cfg(feature = "mcp")]
+    let router = router.route("/mcp", any(super::mcp::mcp));
+    router
         .route("/v1/{op}", post(dispatch::operation))
         .route("/v1/ops", get(openapi::registry))
         .route("/v1/backup", post(backup::backup))

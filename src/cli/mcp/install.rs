@@ -1,0 +1,182 @@
+//! `loom mcp install`: the configuration of a client that starts `loom mcp`.
+
+use std::env;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use directories::BaseDirs;
+use serde_json::{Map, Value, json};
+
+use super::super::failure::Failure;
+use super::super::screen::Screen;
+use super::super::settings::{Global, Place};
+
+/// Print what a client's configuration needs, or write it there
+#[derive(clap::Args)]
+pub struct Args {
+    /// The client
+    #[arg(value_enum)]
+    client: Client,
+    /// Write it into the client's own file; what else is in it stays, and a copy of it is kept beside it
+    #[arg(long)]
+    write: bool,
+    /// The file, where it is not the client's usual one
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Client {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    Vscode,
+    Windsurf,
+    LmStudio,
+}
+
+impl Client {
+    /// The name of the object that lists servers in the client's file.
+    fn list(self) -> &'static str {
+        match self {
+            Self::Vscode => "servers",
+            Self::ClaudeDesktop | Self::ClaudeCode | Self::Cursor | Self::Windsurf | Self::LmStudio => "mcpServers",
+        }
+    }
+
+    /// The client's usual file: of the account, and for Claude Code and VS Code of the project in the current folder.
+    fn file(self) -> Option<PathBuf> {
+        let folders = BaseDirs::new()?;
+        let home = folders.home_dir();
+        Some(match self {
+            Self::ClaudeDesktop => folders.config_dir().join("Claude").join("claude_desktop_config.json"),
+            Self::ClaudeCode => PathBuf::from(".mcp.json"),
+            Self::Cursor => home.join(".cursor").join("mcp.json"),
+            Self::Vscode => Path::new(".vscode").join("mcp.json"),
+            Self::Windsurf => home.join(".codeium").join("windsurf").join("mcp_config.json"),
+            Self::LmStudio => home.join(".lmstudio").join("mcp.json"),
+        })
+    }
+}
+
+pub fn run(global: &Global, mcp: &super::Args, args: &Args, screen: &mut Screen) -> Result<(), Failure> {
+    let entry = entry(global, mcp)?;
+    let list = args.client.list();
+    let file = args.file.clone().or_else(|| args.client.file());
+    if !args.write {
+        let config = json!({ (list): { "loom": entry } });
+        if screen.is_json() {
+            return screen.json(&json!({ "file": file, "config": config }));
+        }
+        let shown = serde_json::to_string_pretty(&config).unwrap_or_default();
+        screen.line(shown)?;
+        let file = file.map_or_else(|| "the client's configuration".to_owned(), |file| file.display().to_string());
+        return screen.line(screen.faint(&format!("belongs into {file}; --write puts it there")));
+    }
+    let file =
+        file.ok_or_else(|| Failure::Usage("this account has no home folder: name the file with --file".into()))?;
+    let kept = write(&file, list, entry)?;
+    if screen.is_json() {
+        return screen.json(&json!({ "written": file, "kept": kept }));
+    }
+    screen.line(format!("wrote {}", file.display()))?;
+    match kept {
+        Some(kept) => screen.line(screen.faint(&format!("what was there before is in {}", kept.display()))),
+        None => Ok(()),
+    }
+}
+
+/// How the client starts the server.
+fn entry(global: &Global, mcp: &super::Args) -> Result<Value, Failure> {
+    let program = env::current_exe().map_err(Failure::io("cannot tell where this program is"))?;
+    let mut arguments = vec!["mcp".to_owned()];
+    match global.place()? {
+        Place::Server(address) => arguments.extend(["--server".into(), address]),
+        Place::Folder(folder) if global.data.is_some() => {
+            let folder = std::path::absolute(&folder).map_err(Failure::io("cannot tell the folder's absolute path"))?;
+            arguments.extend(["--data".into(), folder.display().to_string()]);
+        }
+        Place::Folder(_) => {}
+    }
+    if mcp.read_only {
+        arguments.push("--read-only".into());
+    }
+    if mcp.toolset.is_some_and(|tools| matches!(tools, super::Tools::All)) {
+        arguments.extend(["--toolset".into(), "all".into()]);
+    }
+    for (name, value) in mcp.identity.fields().filter(|(name, _)| *name == "namespace") {
+        arguments.extend([format!("--{name}"), value.to_owned()]);
+    }
+    Ok(json!({ "command": program, "args": arguments }))
+}
+
+/// Puts the entry into the file's list, keeps what else is there, and answers where the earlier file is kept.
+fn write(file: &Path, list: &str, entry: Value) -> Result<Option<PathBuf>, Failure> {
+    let shown = file.display();
+    let earlier = match fs::read_to_string(file) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(Failure::io(format!("cannot read {shown}"))(error)),
+    };
+    let mut config = match earlier.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
+        None => Map::new(),
+        Some(text) => serde_json::from_str(text).map_err(|error| {
+            Failure::Usage(format!("{shown} is no JSON object ({error}): nothing was changed; add the entry by hand"))
+        })?,
+    };
+    let servers = config.entry(list).or_insert_with(|| json!({}));
+    let Some(servers) = servers.as_object_mut() else {
+        return Err(Failure::Usage(format!(
+            "{list:?} in {shown} is no object: nothing was changed; add the entry by hand"
+        )));
+    };
+    servers.insert("loom".into(), entry);
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(Failure::io(format!("cannot make {}", folder.display())))?;
+    }
+    let beside = |ending: &str| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let kept = earlier.map(|text| (beside(".before-loom"), text));
+    if let Some((kept, text)) = &kept {
+        fs::write(kept, text).map_err(Failure::io(format!("cannot write {}", kept.display())))?;
+    }
+    // Whole or not at all.
+    let fresh = beside(".new");
+    let text = format!("{}\n", serde_json::to_string_pretty(&config).unwrap_or_default());
+    let written = fs::File::create(&fresh)
+        .and_then(|mut open| open.write_all(text.as_bytes()).and_then(|()| open.sync_all()))
+        .and_then(|()| fs::rename(&fresh, file));
+    written.map_err(Failure::io(format!("cannot write {shown}")))?;
+    Ok(kept.map(|(kept, _)| kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_else_is_configured_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("deep").join("mcp.json");
+        assert_eq!(write(&file, "mcpServers", json!({ "command": "loom" })).expect("it is new"), None);
+        let other = r#"{"theme": "dark", "mcpServers": {"other": {"command": "x"}, "loom": {"command": "old"}}}"#;
+        fs::write(&file, other).expect("it is written");
+        let kept =
+            write(&file, "mcpServers", json!({ "command": "loom" })).expect("it is merged").expect("it was there");
+        assert_eq!(fs::read_to_string(kept).expect("it is kept"), other);
+        let now: Value = serde_json::from_str(&fs::read_to_string(&file).expect("it is there")).expect("JSON");
+        let wanted =
+            json!({ "theme": "dark", "mcpServers": { "other": { "command": "x" }, "loom": { "command": "loom" } } });
+        assert_eq!(now, wanted);
+        for broken in ["{", "[]", r#"{"mcpServers": []}"#] {
+            fs::write(&file, broken).expect("it is written");
+            assert!(write(&file, "mcpServers", json!({})).is_err(), "{broken}");
+            assert_eq!(fs::read_to_string(&file).expect("it is there"), broken);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The tools: which there are, how they are described, what is hidden.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+
+use super::calls::object;
+use super::settings::{McpSettings, Toolset};
+use super::unified;
+use crate::op::{Kind, Spec};
+use crate::ops;
+
+/// Operations that no agent reaches: search and the reads ledger have `loom_search` in their place, and keys stay with people.
+const HIDDEN: [&str; 5] = ["knowledge.search", "knowledge.reads", "token.create", "token.list", "token.revoke"];
+/// The operations that the default toolset lists.
+const DEFAULT: [&str; 5] =
+    ["knowledge.get", "knowledge.outline", "knowledge.add", "knowledge.upsert", "knowledge.list"];
+/// Fields that a tool does not show: the identity of the process or the token fills them.
+const IDENTITY: [&str; 4] = ["org", "agent", "session_id", "user_id"];
+/// Fields that the tools of the default toolset leave to `loom_op`.
+const RARE: [&str; 5] =
+    ["original_bytes_b64", "original_filename", "blob_content_type", "source_class", "include_superseded"];
+
+/// The tools that a server offers.
+#[derive(Clone)]
+pub struct Registry {
+    settings: McpSettings,
+}
+
+impl Registry {
+    /// As the settings say.
+    pub fn new(settings: McpSettings) -> Self {
+        Self { settings }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &McpSettings {
+        &self.settings
+    }
+
+    /// The tools in the order in which they are listed.
+    pub fn tools(&self) -> Vec<Tool> {
+        let mut tools = vec![unified::tool(), op_tool()];
+        tools.extend(ops::ALL.iter().filter(|spec| self.is_listed(spec)).map(tool));
+        tools
+    }
+
+    /// The operation behind a tool's name; `None` where no such tool is offered.
+    pub fn op(&self, tool: &str) -> Option<&'static Spec> {
+        let name = tool.strip_prefix("loom_")?;
+        ops::ALL.iter().find(|spec| self.is_reachable(spec) && spec.facts.name.replace('.', "_") == name)
+    }
+
+    /// Why an operation is not reached through `loom_op`; `None` where it is.
+    pub fn refused(&self, op: &str) -> Option<String> {
+        let Some(spec) = ops::find(op) else { return Some(ops::unknown(op).message) };
+        if HIDDEN.contains(&op) {
+            let instead =
+                if op.starts_with("token.") { "a person makes keys: `loom token`" } else { "use loom_search" };
+            return Some(format!("{op} is not for agents: {instead}"));
+        }
+        (!self.is_reachable(spec)).then(|| format!("{op} writes, and this server only reads for agents"))
+    }
+
+    /// The operations that `loom_op` reaches, each with what it does.
+    pub fn reachable(&self) -> Vec<Value> {
+        let reachable = ops::ALL.iter().filter(|spec| self.is_reachable(spec));
+        reachable
+            .map(|spec| json!({ "op": spec.facts.name, "summary": spec.facts.summary, "kind": spec.facts.kind }))
+            .collect()
+    }
+
+    fn is_reachable(&self, spec: &Spec) -> bool {
+        !HIDDEN.contains(&spec.facts.name) && (!self.settings.read_only || spec.facts.kind == Kind::Read)
+    }
+
+    fn is_listed(&self, spec: &Spec) -> bool {
+        let in_toolset =
+            DEFAULT.contains(&spec.facts.name) || (self.settings.toolset == Toolset::All && spec.facts.mcp_all_listed);
+        in_toolset && self.is_reachable(spec)
+    }
+}
+
+fn tool(spec: &Spec) -> Tool {
+    let facts = &spec.facts;
+    let mut input = plain(spec.input_schema().to_value());
+    if let Some(fields) = input.get_mut("properties").and_then(Value::as_object_mut) {
+        fields.retain(|name, _| !IDENTITY.contains(&name.as_str()) && !RARE.contains(&name.as_str()));
+    }
+    let annotations = ToolAnnotations::new()
+        .read_only(facts.kind == Kind::Read)
+        .destructive(is_destructive(facts.name))
+        .idempotent(facts.kind != Kind::Write)
+        .open_world(false);
+    Tool::new(format!("loom_{}", facts.name.replace('.', "_")), facts.summary, input)
+        .with_raw_output_schema(Arc::new(output(spec)))
+        .with_annotations(annotations)
+}
+
+/// Whether an operation takes something away or replaces it.
+pub(super) fn is_destructive(op: &str) -> bool {
+    let verb = op.rsplit('.').next().unwrap_or(op);
+    [
+        "delete",
+        "bulk_delete",
+        "upsert",
+        "remove",
+        "request",
+        "dedup_resolve",
+        "update_metadata",
+        "rotate",
+        "revoke",
+        "ingest_cancel",
+    ]
+    .contains(&verb)
+        || (op.starts_with("knowledge.") && matches!(verb, "add" | "bulk_add"))
+}
+
+/// A schema as an agent needs it: without what only validators and generators read.
+fn plain(schema: Value) -> JsonObject {
+    fn strip(value: &mut Value, in_properties: bool) {
+        match value {
+            Value::Object(fields) => {
+                if !in_properties {
+                    fields.retain(|name, value| {
+                        let is_noise = matches!(name.as_str(), "$schema" | "format" | "minimum" | "maximum")
+                            || (name == "title" && value.is_string())
+                            || (name == "default" && is_plain_default(value));
+                        !is_noise
+                    });
+                    nullable(fields);
+                }
+                for (name, value) in fields {
+                    strip(value, !in_properties && matches!(name.as_str(), "properties" | "$defs"));
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| strip(item, false)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let mut schema = schema;
+    strip(&mut schema, false);
+    object(schema)
+}
+
+/// Defaults that say what leaving the field out says.
+fn is_plain_default(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(given) => !given,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Number(_) => false,
+    }
+}
+
+/// `["string", "null"]` is `"string"` for whoever may leave the field out.
+fn nullable(fields: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = fields.get("type")
+        && let [one, Value::String(null)] = types.as_slice()
+        && null == "null"
+    {
+        let one = one.clone();
+        fields.insert("type".into(), one);
+    }
+}
+
+fn output(spec: &Spec) -> JsonObject {
+    let mut schema = object(spec.output_schema().to_value());
+    schema.remove("$schema");
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let ignored = json!({ "type": "array", "items": { "type": "string" }, "description": "Unknown input fields." });
+        fields.insert("ignored_args".into(), ignored);
+    }
+    schema
+}
+
+fn op_tool() -> Tool {
+    let input = json!({
+        "type": "object",
+        "properties": {
+            "op": { "type": "string", "description": "The operation; without it the answer lists all." },
+            "args": { "type": "object", "description": "Its input; without it the answer is the input's schema." },
+        },
+    });
+    let description = "Any other operation: delete, restore, edit metadata, history, ingest, namespaces, erasure and more. \
+                       Call it without arguments for the list.";
+    Tool::new("loom_op", description, plain(input))
+        .with_annotations(ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(false))
+}
+
+/// The answer of `loom_op` that describes an operation.
+pub(super) fn described(spec: &Spec) -> Value {
+    json!({
+        "op": spec.facts.name, "summary": spec.facts.summary, "role": spec.facts.role, "kind": spec.facts.kind,
+        "args": plain(spec.input_schema().to_value()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registry(toolset: Toolset, read_only: bool) -> Registry {
+        Registry::new(McpSettings { toolset, read_only, ..McpSettings::default() })
+    }
+
+    fn names(registry: &Registry) -> Vec<String> {
+        registry.tools().into_iter().map(|tool| tool.name.into_owned()).collect()
+    }
+
+    #[test]
+    fn the_default_toolset_is_small_in_number_and_in_tokens() {
+        let registry = registry(Toolset::Default, false);
+        assert_eq!(
+            names(&registry),
+            [
+                "loom_search",
+                "loom_op",
+                "loom_knowledge_add",
+                "loom_knowledge_get",
+                "loom_knowledge_list",
+                "loom_knowledge_outline",
+                "loom_knowledge_upsert",
+            ]
+        );
+        let bytes: usize = registry
+            .tools()
+            .iter()
+            .map(|tool| {
+                let description = tool.description.as_deref().unwrap_or_default();
+                tool.name.len() + description.len() + Value::Object((*tool.input_schema).clone()).to_string().len()
+            })
+            .sum();
+        // JSON of English words takes about four bytes a token.
+        assert!(bytes.div_ceil(4) <= 1_800, "{} tokens", bytes.div_ceil(4));
+    }
+
+    #[test]
+    fn what_is_hidden_is_neither_listed_nor_reached() {
+        let registry = registry(Toolset::All, false);
+        for hidden in HIDDEN {
+            let tool = format!("loom_{}", hidden.replace('.', "_"));
+            assert!(!names(&registry).contains(&tool) && registry.op(&tool).is_none(), "{hidden}");
+            assert!(registry.refused(hidden).is_some_and(|why| why.contains("not for agents")), "{hidden}");
+        }
+        for spec in ops::ALL.iter().filter(|spec| spec.facts.mcp_all_listed && !HIDDEN.contains(&spec.facts.name)) {
+            assert!(names(&registry).contains(&format!("loom_{}", spec.facts.name.replace('.', "_"))));
+        }
+        assert!(registry.refused("knowledge.delete").is_none());
+        assert!(registry.refused("knowledge.delet").is_some_and(|why| why.contains("knowledge.delete")));
+    }
+
+    #[test]
+    fn a_server_that_only_reads_offers_nothing_that_writes() {
+        let registry = registry(Toolset::All, true);
+        for tool in registry.tools().iter().filter(|tool| tool.name != "loom_op") {
+            assert_eq!(tool.annotations.as_ref().and_then(|hints| hints.read_only_hint), Some(true), "{}", tool.name);
+        }
+        assert!(registry.refused("knowledge.delete").is_some() && registry.refused("knowledge.get").is_none());
+        assert!(registry.op("loom_knowledge_add").is_none() && registry.op("loom_knowledge_get").is_some());
+    }
+
+    #[test]
+    fn every_schema_stands_by_itself() {
+        for tool in registry(Toolset::All, false).tools() {
+            for schema in [Some(&tool.input_schema), tool.output_schema.as_ref()].into_iter().flatten() {
+                assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name);
+                let text = Value::Object((**schema).clone()).to_string();
+                assert!(!text.contains("#/components"), "{}", tool.name);
+            }
+        }
+    }
+}
