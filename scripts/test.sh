@@ -32,6 +32,27 @@ cargo clippy -p loom-engine --no-default-features --lib --locked -- -D warnings
 step "tests"
 cargo test --workspace --locked --no-fail-fast
 
+step "agents: the official clients of the Model Context Protocol"
+clients="$CARGO_TARGET_DIR/mcp-clients"
+loom="$CARGO_TARGET_DIR/debug/loom"
+if command -v python3 >/dev/null; then
+    if ! python3 -c 'import ensurepip' 2>/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+        apt-get update -q && apt-get install -y -q --no-install-recommends python3-venv
+    fi
+    [ -x "$clients/bin/python" ] || python3 -m venv "$clients"
+    "$clients/bin/pip" install -q --disable-pip-version-check -r tests/mcp/requirements.txt
+    "$clients/bin/python" tests/mcp/client.py "$loom"
+else
+    echo "skipped: python3 is not installed"
+fi
+if command -v npm >/dev/null; then
+    mkdir -p "$clients/npm" && cp tests/mcp/package.json "$clients/npm/"
+    (cd "$clients/npm" && npm install --silent --no-audit --no-fund)
+    node tests/mcp/client.mjs "$loom" "$clients/npm/node_modules"
+else
+    echo "skipped: node and npm are not installed"
+fi
+
 step "fuzz"
 if command -v cargo-fuzz >/dev/null; then
     for target in fuzz/fuzz_targets/*.rs; do

@@ -54,7 +54,9 @@ impl Registry {
 
     /// Why an operation is not reached through `loom_op`; `None` where it is.
     pub fn refused(&self, op: &str) -> Option<String> {
-        let Some(spec) = ops::find(op) else { return Some(ops::unknown(op).message) };
+        let Some(spec) = ops::find(op) else {
+            return Some(format!("{}; loom_op without arguments lists all", ops::no_such(op)));
+        };
         if HIDDEN.contains(&op) {
             let instead =
                 if op.starts_with("token.") { "a person makes keys: `loom token`" } else { "use loom_search" };
@@ -84,7 +86,7 @@ impl Registry {
 
 fn tool(spec: &Spec) -> Tool {
     let facts = &spec.facts;
-    let mut input = plain(spec.input_schema().to_value());
+    let mut input = plain(spec.input_schema().to_value(), true);
     if let Some(fields) = input.get_mut("properties").and_then(Value::as_object_mut) {
         fields.retain(|name, _| !IDENTITY.contains(&name.as_str()) && !RARE.contains(&name.as_str()));
     }
@@ -117,9 +119,10 @@ pub(super) fn is_destructive(op: &str) -> bool {
         || (op.starts_with("knowledge.") && matches!(verb, "add" | "bulk_add"))
 }
 
-/// A schema as an agent needs it: without what only validators and generators read.
-fn plain(schema: Value) -> JsonObject {
-    fn strip(value: &mut Value, in_properties: bool) {
+/// A schema as an agent needs it: without what only validators and generators read. Of an input, what may be null may also be
+/// left out.
+fn plain(schema: Value, is_input: bool) -> JsonObject {
+    fn strip(value: &mut Value, in_properties: bool, is_input: bool) {
         match value {
             Value::Object(fields) => {
                 if !in_properties {
@@ -129,18 +132,20 @@ fn plain(schema: Value) -> JsonObject {
                             || (name == "default" && is_plain_default(value));
                         !is_noise
                     });
-                    nullable(fields);
+                    if is_input {
+                        nullable(fields);
+                    }
                 }
                 for (name, value) in fields {
-                    strip(value, !in_properties && matches!(name.as_str(), "properties" | "$defs"));
+                    strip(value, !in_properties && matches!(name.as_str(), "properties" | "$defs"), is_input);
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| strip(item, false)),
+            Value::Array(items) => items.iter_mut().for_each(|item| strip(item, false, is_input)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
     let mut schema = schema;
-    strip(&mut schema, false);
+    strip(&mut schema, false, is_input);
     object(schema)
 }
 
@@ -168,8 +173,7 @@ fn nullable(fields: &mut Map<String, Value>) {
 }
 
 fn output(spec: &Spec) -> JsonObject {
-    let mut schema = object(spec.output_schema().to_value());
-    schema.remove("$schema");
+    let mut schema = plain(spec.output_schema().to_value(), false);
     if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let ignored = json!({ "type": "array", "items": { "type": "string" }, "description": "Unknown input fields." });
         fields.insert("ignored_args".into(), ignored);
@@ -187,7 +191,7 @@ fn op_tool() -> Tool {
     });
     let description = "Any other operation: delete, restore, edit metadata, history, ingest, namespaces, erasure and more. \
                        Call it without arguments for the list.";
-    Tool::new("loom_op", description, plain(input))
+    Tool::new("loom_op", description, plain(input, true))
         .with_annotations(ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(false))
 }
 
@@ -195,7 +199,7 @@ fn op_tool() -> Tool {
 pub(super) fn described(spec: &Spec) -> Value {
     json!({
         "op": spec.facts.name, "summary": spec.facts.summary, "role": spec.facts.role, "kind": spec.facts.kind,
-        "args": plain(spec.input_schema().to_value()),
+        "args": plain(spec.input_schema().to_value(), true),
     })
 }
 

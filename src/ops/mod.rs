@@ -52,13 +52,18 @@ pub fn find(name: &str) -> Option<&'static Spec> {
 
 /// The error for a name that no operation has; it names the closest one.
 pub fn unknown(name: &str) -> Error {
+    Error::new(Code::UnknownOp, format!("{}; GET /v1/ops lists them", no_such(name)))
+}
+
+/// That no operation has a name, and which comes closest.
+pub fn no_such(name: &str) -> String {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
     let closest = ALL
         .iter()
         .map(|spec| (strsim::jaro_winkler(&shown, spec.facts.name), spec.facts.name))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let hint = closest.map_or(String::new(), |(_, closest)| format!(" (the closest is {closest})"));
-    Error::new(Code::UnknownOp, format!("there is no operation {shown:?}{hint}; GET /v1/ops lists them"))
+    format!("there is no operation {shown:?}{hint}")
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ mod hostile;
 mod house;
 mod http;
 mod library;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod operator;
