@@ -25,6 +25,7 @@ use crate::models::{self, NamespaceModels};
 use crate::namespaces;
 use crate::op::{Place, Role};
 use crate::quota;
+use crate::reads::Ledger;
 use crate::reembed::Progress;
 use crate::rerank::Rerankers;
 use crate::work::Bell;
@@ -175,6 +176,11 @@ impl<'e> Reading<'e> {
     /// What wakes the workers that run ingests.
     pub(crate) fn ingest_bell(&self) -> Arc<Bell> {
         self.engine.ingesters.bell()
+    }
+
+    /// How often documents are opened.
+    pub(crate) fn reads(&self) -> &Ledger {
+        &self.engine.reads
     }
 
     /// How far the namespace's move to another embedding model has come, when one is under way.

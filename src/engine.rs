@@ -21,6 +21,7 @@ use crate::jobs::Queue;
 use crate::models::Embedders;
 use crate::op::Answer;
 use crate::ops;
+use crate::reads::Ledger;
 use crate::rerank::Rerankers;
 use crate::sweep::Sweeps;
 use crate::work::{self, Workers};
@@ -86,6 +87,8 @@ pub(crate) struct Inner {
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) moves: crate::reembed::Moves,
     pub(crate) sweeps: Sweeps,
+    /// How often documents are opened.
+    pub(crate) reads: Ledger,
     /// The turn to work off erasures.
     pub(crate) erasing: erasure::Turn,
     /// When the ages of versions were last looked at.
@@ -134,6 +137,7 @@ impl Engine {
             stop: Arc::default(),
             moves: crate::reembed::Moves::default(),
             sweeps: Sweeps::default(),
+            reads: Ledger::default(),
             erasing: erasure::Turn::default(),
             retention: erasure::Looked::default(),
             refusals: Refusals::default(),
@@ -305,6 +309,9 @@ impl Inner {
             self.workers.stop();
             if let Err(error) = self.refusals.flush(self) {
                 tracing::error!(%error, "the audit lacks the last refusals");
+            }
+            if let Err(error) = self.reads.flush(self) {
+                tracing::error!(%error, "the last reads are not counted");
             }
             *written = true;
             self.projections.close()?;

@@ -34,6 +34,7 @@ mod noise;
 mod op;
 pub mod ops;
 mod quota;
+mod reads;
 mod rechunk;
 mod reembed;
 pub mod rerank;

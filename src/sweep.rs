@@ -14,11 +14,13 @@ use loom_storage::{
 };
 use serde::Serialize;
 
+use crate::audit;
 use crate::config::number;
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
 use crate::extracted::{ARTIFACTS, ArtifactRow, artifact_key};
 use crate::jobs::{self, Job};
+use crate::reads;
 use crate::uploads::{UPLOADS, Upload};
 
 /// How long the record of an upload is kept after it can no longer be ingested.
@@ -78,11 +80,12 @@ impl Engine {
         Ok(totals)
     }
 
-    /// Removes the records of uploads seven days after they expired and of ingests thirty days after their last change, as a
-    /// sweep does; answers how many.
+    /// Removes the records of uploads seven days after they expired, of ingests thirty days after their last change, of reads
+    /// past every window and of the audit past its days, as a sweep does; answers how many.
     pub fn expire_records(&self) -> Result<u64, Error> {
         self.inner().refuse_when_closed()?;
-        Ok(expire_uploads(self.inner())? + expire_jobs(self.inner())?)
+        let ledgers = expire_ledgers(self.inner())?;
+        Ok(expire_uploads(self.inner())? + expire_jobs(self.inner())? + ledgers)
     }
 }
 
@@ -93,6 +96,7 @@ pub(crate) fn pass(engine: &Inner) -> Result<(), Error> {
         return Ok(());
     }
     let (uploads, ingests) = (expire_uploads(engine)?, expire_jobs(engine)?);
+    expire_ledgers(engine)?;
     let (totals, sweepable) = survey(engine)?;
     remove_blobs(engine, &sweepable)?;
     tracing::debug!(uploads, ingests, blobs = totals.sweepable, bytes = totals.sweepable_bytes, "swept");
@@ -189,6 +193,25 @@ fn remove_blobs(engine: &Inner, sweepable: &[(Scope, BlobRow)]) -> Result<(), Er
         }
     }
     Ok(())
+}
+
+/// Counts of reads past every window, and audit records past `LOOM_AUDIT_DAYS`.
+fn expire_ledgers(engine: &Inner) -> Result<u64, Error> {
+    let now = engine.config.clock.now();
+    let reads = expire(engine, reads::READS, |record| {
+        let read: reads::Read = serde_json::from_slice(&record.value).map_err(Error::internal)?;
+        Ok(reads::is_past(&read, now))
+    })?;
+    let days = engine.config.access.audit_days;
+    if days == 0 {
+        return Ok(reads);
+    }
+    let newest = audit::newest_first(Timestamp(now.0.saturating_sub(i64::from(days) * 86_400_000)));
+    let records = expire(engine, audit::AUDIT, |record| {
+        // Later records sort before earlier ones.
+        Ok(record.key.splitn(3, '/').nth(2).is_some_and(|at| at > newest.as_str()))
+    })?;
+    Ok(reads + records)
 }
 
 fn expire_uploads(engine: &Inner) -> Result<u64, Error> {

@@ -1,6 +1,7 @@
 //! The background threads: one writes projections to disk as they grow and closes those that
 //! nobody uses, one tends vector graphs, one moves
-//! namespaces to a changed embedding model, one writes refusals to the audit,
+//! namespaces to a changed embedding model, one writes refusals to the audit
+//! and counts of reads,
 //! one erases. Each is apart so that a slow one holds up no other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,7 +57,7 @@ pub const PASSES: [(&str, Pass); 6] = [
     ("loom-graph", |engine| Ok(engine.projections.tend_graphs(&engine.stop)?)),
     ("loom-reembed", reembed::pass),
     ("loom-erase", |engine| erasure::pass(engine).and(erasure::retain(engine))),
-    ("loom-audit", |engine| engine.refusals.flush(engine)),
+    ("loom-ledgers", |engine| engine.refusals.flush(engine).and(engine.reads.flush(engine))),
 ];
 
 /// The threads that run ingests: as many as the settings say.

@@ -16,6 +16,9 @@ pub struct Args {
     /// Print the last version of a deleted document too
     #[arg(long)]
     deleted: bool,
+    /// Print this revision, served or not
+    #[arg(long, value_name = "N")]
+    revision: Option<u64>,
     #[command(flatten)]
     identity: Identity,
 }
@@ -25,7 +28,7 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     let mut answer = json!({});
     for source_uri in source::candidates(&args.source_uri)? {
         answer =
-            client.call("knowledge.get", json!({ "source_uri": source_uri, "include_superseded": args.deleted }))?;
+            client.call("knowledge.get", json!({ "source_uri": source_uri, "include_superseded": args.deleted, "revision": args.revision, "agent": "cli" }))?;
         if answer["found"] == true {
             break;
         }

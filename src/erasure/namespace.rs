@@ -11,6 +11,7 @@ use crate::extracted::ARTIFACTS;
 use crate::jobs::{self, Job};
 use crate::models;
 use crate::namespaces;
+use crate::reads::READS;
 use crate::uploads::UPLOADS;
 
 /// Blobs read at a time.
@@ -25,7 +26,8 @@ pub(super) fn erase(engine: &Inner, scope: &Scope, erased: &mut Erased) -> Resul
         Ok(true)
     })?;
     let of_scope = |start: &str| format!("{start}{}/{}/", scope.org, scope.namespace);
-    for start in [UPLOADS, ARTIFACTS] {
+    engine.reads.forget(scope, |_| true);
+    for start in [UPLOADS, ARTIFACTS, READS] {
         erased.records += remove(engine, &of_scope(start), |_| Ok(true))?;
     }
     let snapshot = engine.store.snapshot()?;

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::extracted::{ArtifactRow, artifact_key};
 use crate::jobs::{self, Job};
 use crate::models;
+use crate::reads;
 use crate::uploads::{UPLOADS, Upload};
 
 /// Versions read at a time.
@@ -26,6 +27,12 @@ pub(super) fn erase(engine: &Inner, org: &str, actor: &str, erased: &mut Erased)
         let mut blobs = uploads_and_ingests(engine, &row.scope, actor, erased)?;
         let found = written_by(engine.store.snapshot()?.as_ref(), &row.scope, actor)?;
         erase_versions(engine, &row.scope, found, &mut blobs, erased, &mut gone)?;
+        let is_gone = |uri: &str| gone.contains(&(row.scope.namespace.clone(), uri.to_owned()));
+        engine.reads.forget(&row.scope, is_gone);
+        erased.records += remove(engine, &reads::prefix(&row.scope), |record| {
+            let read: reads::Read = serde_json::from_slice(&record.value).map_err(Error::internal)?;
+            Ok(is_gone(&read.source_uri))
+        })?;
         let needed = still_needed(engine.store.snapshot()?.as_ref(), &row.scope, &blobs)?;
         blobs.retain(|blob| !needed.contains(blob));
         let blobs: Vec<Hash> = blobs.into_iter().collect();

@@ -211,12 +211,7 @@ impl State {
                 self.erase_versions(&scope, &source_uri, &versions, at);
                 self.touch(&scope);
             }
-            BatchWrite::DropUnusedVectors { scope } => {
-                let used: Vec<Hash> =
-                    self.chunks.iter().filter(|((of, _), _)| *of == scope).map(|(_, chunk)| chunk.input_hash).collect();
-                self.vectors.retain(|(of, _, input), _| *of != scope || used.contains(input));
-                self.touch(&scope);
-            }
+            BatchWrite::DropUnusedVectors { scope } => self.drop_unused_vectors(&scope),
             BatchWrite::Record(write) => {
                 match write.value {
                     Some(value) => {
@@ -291,13 +286,6 @@ impl State {
             && self.texts.get(&key) == Some(&new.text)
             && self.outlines.get(&key) == Some(&new.sections)
             && kept.eq(new.chunks.iter().map(|chunk| plain(&chunk.0)))
-    }
-
-    /// Where the text and the outline of a version are: with the latest that has its chunks.
-    fn holder(&self, scope: &Scope, id: VersionId) -> (Scope, VersionId) {
-        let version = self.versions.get(&(scope.clone(), id)).filter(|version| version.chunk_count > 0);
-        let chunk = version.and_then(|version| self.chunks.get(&(scope.clone(), version.first_chunk)));
-        (scope.clone(), chunk.map_or(id, |chunk| chunk.version))
     }
 
     fn retire(&mut self, scope: &Scope, id: VersionId, cause: Cause, at: Timestamp) -> u32 {

@@ -1,6 +1,6 @@
 //! `knowledge.get`: one document's text and fields.
 
-use loom_storage::Version;
+use loom_storage::{Revision, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -28,6 +28,12 @@ pub struct Input {
     /// Also read a deleted document: the latest version at the address, served or not.
     #[serde(default)]
     include_superseded: bool,
+    /// Read this revision, served or not, instead of the one that is served.
+    #[serde(default)]
+    revision: Option<u64>,
+    /// The agent that reads, for `knowledge.reads`.
+    #[serde(default)]
+    agent: String,
 }
 
 /// The output of `knowledge.get`: every field but `source_uri` is null when nothing was found.
@@ -79,14 +85,17 @@ impl Query for Get {
         let scope = reading.scope(&input.org, &input.namespace)?;
         limits::source_uri("source_uri", &input.source_uri)?;
         let snapshot = reading.snapshot();
+        limits::text("agent", &input.agent, limits::LABEL_CHARS_MAX)?;
         let head = snapshot.head(&scope, &input.source_uri)?.filter(|head| head.live || input.include_superseded);
-        let version = match head {
-            Some(head) => snapshot.version(&scope, head.version)?,
-            None => None,
+        let version = match (input.revision, head) {
+            (Some(revision), _) => snapshot.revision(&scope, &input.source_uri, Revision(revision))?,
+            (None, Some(head)) => snapshot.version(&scope, head.version)?,
+            (None, None) => None,
         };
-        let Some(version) = version else {
+        let Some(version) = version.filter(|version| !version.is_erased()) else {
             return Ok(Output { source_uri: input.source_uri, ..Output::default() });
         };
+        reading.reads().note(&scope, &input.source_uri, &input.agent, reading.now());
         let content = snapshot.text(&scope, version.id)?;
         Ok(found(version, content))
     }

@@ -61,6 +61,20 @@ impl State {
         self.change(scope, Change::Erased);
     }
 
+    pub(super) fn drop_unused_vectors(&mut self, scope: &Scope) {
+        let chunks = self.chunks.iter().filter(|((of, _), _)| of == scope);
+        let used: Vec<Hash> = chunks.map(|(_, chunk)| chunk.input_hash).collect();
+        self.vectors.retain(|(of, _, input), _| of != scope || used.contains(input));
+        self.touch(scope);
+    }
+
+    /// Where the text and the outline of a version are: with the latest that has its chunks.
+    pub(super) fn holder(&self, scope: &Scope, id: VersionId) -> (Scope, VersionId) {
+        let version = self.versions.get(&(scope.clone(), id)).filter(|version| version.chunk_count > 0);
+        let chunk = version.and_then(|version| self.chunks.get(&(scope.clone(), version.first_chunk)));
+        (scope.clone(), chunk.map_or(id, |chunk| chunk.version))
+    }
+
     /// Removes what only this version holds, and gives the rest to the latest kept version of the same chunks.
     fn forget(&mut self, scope: &Scope, version: &Version, kept: &[&Version]) {
         let key = (scope.clone(), version.id);

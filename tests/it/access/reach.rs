@@ -81,6 +81,12 @@ fn inputs(op: &str, word: &str, addressed: &str) -> Vec<Value> {
         "collection.list" => vec![json!({}), json!({ "parent": addressed })],
         "collection.move" => vec![json!({ "parent": "beta" })],
         "collection.delete" => vec![json!({ "confirm": addressed, "recursive": true })],
+        // Nothing that runs in the background, where the two stores could differ.
+        "erasure.request" => vec![
+            json!({ "scope": "namespace", "confirm": "another" }),
+            json!({ "scope": "user", "user": "x", "confirm": "y" }),
+        ],
+        "erasure.status" => vec![json!({}), json!({ "erasure_id": "00000000-0000-0000-0000-000000000001" })],
         "audit.list" => vec![json!({}), json!({ "namespace": "*" })],
         "token.create" => vec![json!({ "subject": "x", "roles": { "alpha": "viewer", "beta": "admin" } })],
         "token.list" => vec![json!({ "include_ended": true })],

@@ -1,5 +1,6 @@
 //! What each operation answers, call by call: transcripts that are the same in process and over HTTP.
 
+mod curating;
 mod deleting;
 mod erasing;
 mod errors;

@@ -106,7 +106,7 @@ knowledge.get {"source_uri": "zzz", "user_id": "u", "agent": "x"}
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a","ignored_args":["colour"]}
             {"written":[{"source_uri":"b","doc_id":"#02","chunks_created":1}],"embedding_model":"loom-static-256","embedding_dim":256,"ignored_args":["entries[0].agent","nope"]}
-            {"found":false,"source_uri":"zzz","title":null,"description":null,"content":null,"tags":null,"metadata":null,"ingested_at":null,"superseded":null,"doc_id":null,"revision":null,"format":null,"parser":null,"coverage":null,"ignored_args":["user_id","agent"]}
+            {"found":false,"source_uri":"zzz","title":null,"description":null,"content":null,"tags":null,"metadata":null,"ingested_at":null,"superseded":null,"doc_id":null,"revision":null,"format":null,"parser":null,"coverage":null,"ignored_args":["user_id"]}
         "##]],
     );
 }
