@@ -43,6 +43,12 @@ impl Received {
         &self.bytes
     }
 
+    /// The bytes, and what goes on counting for them until it is dropped.
+    #[cfg(feature = "mcp")]
+    pub fn into_parts(self) -> (Vec<u8>, Held) {
+        (self.bytes, Held(self.held))
+    }
+
     /// Lets go of the bytes and goes on counting, for what they were decoded into.
     pub fn into_held(self) -> Held {
         Held(self.held)

@@ -20,7 +20,7 @@ use crate::op::Spec;
 use crate::ops;
 
 /// The largest body that is decoded where it was received, in bytes; it takes no longer than handing it over.
-const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
+pub const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
 /// How much of the names of a namespace tells its calls apart; longer ones are refused anyway.
 const LANE_BYTES_MAX: usize = 512;
 

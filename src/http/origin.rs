@@ -162,7 +162,10 @@ fn preflight() -> Response {
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("authorization, content-type, if-none-match, if-range, range, x-request-id"),
+        HeaderValue::from_static(
+            "authorization, content-type, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, range, \
+             x-request-id",
+        ),
     );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     response

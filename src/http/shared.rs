@@ -45,6 +45,9 @@ pub struct Shared {
     pub subjects: Arc<Subjects>,
     /// What was answered so far.
     pub metrics: Metrics,
+    /// The tools that agents are offered.
+    #[cfg(feature = "mcp")]
+    pub tools: crate::mcp::Registry,
     openapi: OnceLock<Bytes>,
     closing: AtomicBool,
 }
@@ -62,6 +65,8 @@ impl Shared {
             uploads: Arc::new(Semaphore::new(limits.uploads.min(Semaphore::MAX_PERMITS))),
             subjects: Arc::new(Subjects::new(&engine.config().access)),
             metrics: Metrics::new(),
+            #[cfg(feature = "mcp")]
+            tools: crate::mcp::Registry::new(engine.config().mcp.clone()),
             openapi: OnceLock::new(),
             closing: AtomicBool::new(false),
             engine,

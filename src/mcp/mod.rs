@@ -3,6 +3,8 @@
 //! Tools derive from [`ops::ALL`](crate::ops::ALL). Nothing here knows a transport: calls go wherever [`Calls`] takes them.
 
 #[cfg(feature = "mcp")]
+mod advice;
+#[cfg(feature = "mcp")]
 mod calls;
 #[cfg(feature = "mcp")]
 mod registry;
@@ -15,7 +17,7 @@ mod settings;
 mod unified;
 
 #[cfg(feature = "mcp")]
-pub use calls::{Calls, refusal};
+pub use calls::{Calls, Done, Work, refusal};
 #[cfg(feature = "mcp")]
 pub use registry::Registry;
 #[cfg(feature = "mcp")]

@@ -1,10 +1,11 @@
 //! The tools: which there are, how they are described, what is hidden.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
+use super::advice::refused;
 use super::calls::object;
 use super::settings::{McpSettings, Toolset};
 use super::unified;
@@ -22,16 +23,17 @@ const IDENTITY: [&str; 4] = ["org", "agent", "session_id", "user_id"];
 const RARE: [&str; 5] =
     ["original_bytes_b64", "original_filename", "blob_content_type", "source_class", "include_superseded"];
 
-/// The tools that a server offers.
+/// The tools that a server offers. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry {
     settings: McpSettings,
+    tools: Arc<OnceLock<Vec<Tool>>>,
 }
 
 impl Registry {
     /// As the settings say.
     pub fn new(settings: McpSettings) -> Self {
-        Self { settings }
+        Self { settings, tools: Arc::default() }
     }
 
     /// The settings.
@@ -40,29 +42,44 @@ impl Registry {
     }
 
     /// The tools in the order in which they are listed.
-    pub fn tools(&self) -> Vec<Tool> {
-        let mut tools = vec![unified::tool(), op_tool()];
-        tools.extend(ops::ALL.iter().filter(|spec| self.is_listed(spec)).map(tool));
-        tools
+    pub fn tools(&self) -> &[Tool] {
+        self.tools.get_or_init(|| {
+            let listed = ops::ALL.iter().filter(|spec| self.is_listed(spec));
+            [unified::tool(), op_tool(self.settings.read_only)].into_iter().chain(listed.map(tool)).collect()
+        })
     }
 
-    /// The operation behind a tool's name; `None` where no such tool is offered.
-    pub fn op(&self, tool: &str) -> Option<&'static Spec> {
-        let name = tool.strip_prefix("loom_")?;
-        ops::ALL.iter().find(|spec| self.is_reachable(spec) && spec.facts.name.replace('.', "_") == name)
+    /// The operation behind a tool's name, listed or not; an error is the API's error object.
+    pub(super) fn op_of(&self, tool: &str) -> Result<&'static Spec, Value> {
+        let named =
+            |spec: &&Spec| tool.strip_prefix("loom_").is_some_and(|name| name == spec.facts.name.replace('.', "_"));
+        match ops::ALL.iter().find(named) {
+            Some(spec) => self.op(spec.facts.name),
+            None => {
+                let shown: String = tool.chars().take(80).collect();
+                Err(refused("UNKNOWN_OP", &format!("there is no tool {shown:?}: tools/list names them")))
+            }
+        }
     }
 
-    /// Why an operation is not reached through `loom_op`; `None` where it is.
-    pub fn refused(&self, op: &str) -> Option<String> {
+    /// The operation of that name; an error is the API's error object.
+    pub(super) fn op(&self, op: &str) -> Result<&'static Spec, Value> {
         let Some(spec) = ops::find(op) else {
-            return Some(format!("{}; loom_op without arguments lists all", ops::no_such(op)));
+            return Err(refused("UNKNOWN_OP", &format!("{}; loom_op without arguments lists all", ops::no_such(op))));
         };
         if HIDDEN.contains(&op) {
-            let instead =
-                if op.starts_with("token.") { "a person makes keys: `loom token`" } else { "use loom_search" };
-            return Some(format!("{op} is not for agents: {instead}"));
+            let instead = match op {
+                "knowledge.search" => "use loom_search, whose knowledge section is this search",
+                "knowledge.reads" => "what was read is for people, who call it as POST /v1/knowledge.reads",
+                _ => "a person makes keys with `loom token`",
+            };
+            return Err(refused("FORBIDDEN", &format!("{op} is not for agents: {instead}")));
         }
-        (!self.is_reachable(spec)).then(|| format!("{op} writes, and this server only reads for agents"))
+        if self.is_reachable(spec) {
+            Ok(spec)
+        } else {
+            Err(refused("FORBIDDEN", &format!("{op} writes, and this server lets agents only read")))
+        }
     }
 
     /// The operations that `loom_op` reaches, each with what it does.
@@ -90,6 +107,8 @@ fn tool(spec: &Spec) -> Tool {
     if let Some(fields) = input.get_mut("properties").and_then(Value::as_object_mut) {
         fields.retain(|name, _| !IDENTITY.contains(&name.as_str()) && !RARE.contains(&name.as_str()));
     }
+    input.remove("description");
+    keep_used_definitions(&mut input);
     let annotations = ToolAnnotations::new()
         .read_only(facts.kind == Kind::Read)
         .destructive(is_destructive(facts.name))
@@ -149,6 +168,24 @@ fn plain(schema: Value, is_input: bool) -> JsonObject {
     object(schema)
 }
 
+/// Drops the definitions that no field refers to any more.
+fn keep_used_definitions(schema: &mut JsonObject) {
+    let Some(Value::Object(mut definitions)) = schema.remove("$defs") else { return };
+    let mut used = Map::new();
+    // What a used definition refers to is used too.
+    loop {
+        let text = format!("{}{}", json!(schema), json!(used));
+        let is_named = |name: &String| text.contains(&format!("\"#/$defs/{name}\""));
+        let Some(name) = definitions.keys().find(|name| is_named(name)).cloned() else { break };
+        if let Some(definition) = definitions.remove(&name) {
+            used.insert(name, definition);
+        }
+    }
+    if !used.is_empty() {
+        schema.insert("$defs".into(), used.into());
+    }
+}
+
 /// Defaults that say what leaving the field out says.
 fn is_plain_default(value: &Value) -> bool {
     match value {
@@ -181,7 +218,7 @@ fn output(spec: &Spec) -> JsonObject {
     schema
 }
 
-fn op_tool() -> Tool {
+fn op_tool(read_only: bool) -> Tool {
     let input = json!({
         "type": "object",
         "properties": {
@@ -189,10 +226,18 @@ fn op_tool() -> Tool {
             "args": { "type": "object", "description": "Its input; without it the answer is the input's schema." },
         },
     });
-    let description = "Any other operation: delete, restore, edit metadata, history, ingest, namespaces, erasure and more. \
-                       Call it without arguments for the list.";
+    let description = if read_only {
+        "Any other operation that reads: history, formats, namespaces, findings and more. Call it without arguments for the \
+         list."
+    } else {
+        "Any other operation: delete, restore, edit metadata, history, ingest, namespaces, erasure and more. Call it without \
+         arguments for the list."
+    };
+    let annotations =
+        ToolAnnotations::new().read_only(read_only).destructive(!read_only).idempotent(read_only).open_world(false);
     Tool::new("loom_op", description, plain(input, true))
-        .with_annotations(ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(false))
+        .with_raw_output_schema(Arc::new(object(json!({ "type": "object" }))))
+        .with_annotations(annotations)
 }
 
 /// The answer of `loom_op` that describes an operation.
@@ -212,7 +257,7 @@ mod tests {
     }
 
     fn names(registry: &Registry) -> Vec<String> {
-        registry.tools().into_iter().map(|tool| tool.name.into_owned()).collect()
+        registry.tools().iter().map(|tool| tool.name.to_string()).collect()
     }
 
     #[test]
@@ -247,24 +292,32 @@ mod tests {
         let registry = registry(Toolset::All, false);
         for hidden in HIDDEN {
             let tool = format!("loom_{}", hidden.replace('.', "_"));
-            assert!(!names(&registry).contains(&tool) && registry.op(&tool).is_none(), "{hidden}");
-            assert!(registry.refused(hidden).is_some_and(|why| why.contains("not for agents")), "{hidden}");
+            assert!(!names(&registry).contains(&tool), "{hidden}");
+            for refused in [registry.op(hidden), registry.op_of(&tool)] {
+                let error = refused.err().expect("it is hidden");
+                assert!(error["message"].as_str().is_some_and(|why| why.contains("not for agents")), "{error}");
+            }
         }
         for spec in ops::ALL.iter().filter(|spec| spec.facts.mcp_all_listed && !HIDDEN.contains(&spec.facts.name)) {
             assert!(names(&registry).contains(&format!("loom_{}", spec.facts.name.replace('.', "_"))));
         }
-        assert!(registry.refused("knowledge.delete").is_none());
-        assert!(registry.refused("knowledge.delet").is_some_and(|why| why.contains("knowledge.delete")));
+        assert!(registry.op("knowledge.delete").is_ok() && registry.op_of("loom_knowledge_delete").is_ok());
+        let error = registry.op("knowledge.delet").err().expect("there is none");
+        assert_eq!(error["code"], "UNKNOWN_OP");
+        assert!(error["message"].as_str().is_some_and(|why| why.contains("knowledge.delete")), "{error}");
     }
 
     #[test]
     fn a_server_that_only_reads_offers_nothing_that_writes() {
         let registry = registry(Toolset::All, true);
-        for tool in registry.tools().iter().filter(|tool| tool.name != "loom_op") {
+        for tool in registry.tools() {
             assert_eq!(tool.annotations.as_ref().and_then(|hints| hints.read_only_hint), Some(true), "{}", tool.name);
         }
-        assert!(registry.refused("knowledge.delete").is_some() && registry.refused("knowledge.get").is_none());
-        assert!(registry.op("loom_knowledge_add").is_none() && registry.op("loom_knowledge_get").is_some());
+        for refused in [registry.op("knowledge.delete"), registry.op_of("loom_knowledge_add")] {
+            assert_eq!(refused.err().expect("it writes")["code"], "FORBIDDEN");
+        }
+        assert!(registry.op("knowledge.get").is_ok() && registry.op_of("loom_knowledge_get").is_ok());
+        assert!(registry.reachable().iter().all(|op| op["kind"] == "read"));
     }
 
     #[test]
@@ -274,6 +327,10 @@ mod tests {
                 assert_eq!(schema.get("type"), Some(&json!("object")), "{}", tool.name);
                 let text = Value::Object((**schema).clone()).to_string();
                 assert!(!text.contains("#/components"), "{}", tool.name);
+                let defined = schema.get("$defs").and_then(Value::as_object);
+                for name in text.split("\"#/$defs/").skip(1).filter_map(|rest| rest.split('"').next()) {
+                    assert!(defined.is_some_and(|defined| defined.contains_key(name)), "{} {name}", tool.name);
+                }
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The server's side of the protocol.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
@@ -13,12 +12,13 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 
+use super::advice::{advised, invalid, refused};
 use super::calls::object;
 use super::registry::{Registry, described};
 use super::{Calls, resources, unified};
-use crate::ops;
+use crate::op::Spec;
 
 /// Resources of a page.
 const RESOURCES_PAGE: u64 = 100;
@@ -39,49 +39,47 @@ impl Agents {
         Self { registry, calls }
     }
 
-    /// Runs a tool: its answer, or the API's error object.
-    fn run(&self, tool: &str, args: Map<String, Value>) -> Result<Value, Value> {
+    /// Runs a tool: its answer, or the API's error object with what to do about it.
+    fn run(&self, tool: &str, mut args: Map<String, Value>) -> Result<Value, Value> {
         match tool {
-            "loom_search" => unified::search(self.calls.as_ref(), self.registry.settings(), &args),
-            "loom_op" => self.any(args),
-            _ => match self.registry.op(tool) {
-                Some(spec) => self.calls.call(spec.facts.name, args),
-                None => Err(unknown(&format!("there is no tool {tool:?}: tools/list names them"))),
-            },
+            "loom_search" => {
+                let answer = unified::search(self.calls.as_ref(), self.registry.settings(), &args);
+                answer.map_err(|error| advised(error, None))
+            }
+            "loom_op" => {
+                let op = args.get("op").and_then(Value::as_str).filter(|op| !op.is_empty()).map(str::to_owned);
+                let Some(op) = op else { return Ok(json!({ "ops": self.registry.reachable() })) };
+                let spec = self.registry.op(&op).map_err(|error| advised(error, None))?;
+                match args.remove("args") {
+                    None | Some(Value::Null) => Ok(described(spec)),
+                    Some(Value::Object(input)) => self.call(spec, input),
+                    Some(_) => {
+                        Err(advised(invalid("args", "args must be an object: the operation's input"), Some(&op)))
+                    }
+                }
+            }
+            _ => self.call(self.registry.op_of(tool).map_err(|error| advised(error, None))?, args),
         }
     }
 
-    /// An operation by its name, its description, or the list of all.
-    fn any(&self, mut args: Map<String, Value>) -> Result<Value, Value> {
-        let Some(op) = args.get("op").and_then(Value::as_str).filter(|op| !op.is_empty()).map(str::to_owned) else {
-            return Ok(json!({ "ops": self.registry.reachable() }));
-        };
-        if let Some(why) = self.registry.refused(&op) {
-            return Err(unknown(&why));
-        }
-        match (args.remove("args"), ops::find(&op)) {
-            (Some(Value::Object(input)), _) => self.calls.call(&op, input),
-            (None | Some(Value::Null), Some(spec)) => Ok(described(spec)),
-            (_, _) => Err(json!({
-                "code": "VALIDATION_FAILED", "message": "args must be an object: the operation's input", "retryable": false,
-                "field": "args",
-            })),
-        }
+    fn call(&self, spec: &Spec, input: Map<String, Value>) -> Result<Value, Value> {
+        self.calls.call(spec.facts.name, input).map_err(|error| advised(error, Some(spec.facts.name)))
     }
 
-    /// Runs a call where blocking is allowed.
+    /// Runs the work of a message that addresses this namespace where blocking is allowed and bounded.
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, ErrorData> {
+        org: &str,
+        namespace: &str,
+        work: impl FnOnce(&Self) -> Result<T, Value> + Send + 'static,
+    ) -> Result<T, Value> {
         let agents = self.clone();
-        let done = spawn_blocking(move || work(&agents)).await;
-        done.map_err(|_| ErrorData::internal_error("a defect in Loom; its log has the cause", None))
+        let (done, end) = oneshot::channel();
+        // Nobody waits for it any more when it cannot be sent.
+        let work = move || drop(done.send(work(&agents)));
+        self.calls.admit(org, namespace, Box::new(work)).await.map_err(|error| advised(error, None))?;
+        end.await.unwrap_or_else(|_| Err(advised(refused("INTERNAL", "a defect in Loom; its log has the cause"), None)))
     }
-}
-
-fn unknown(message: &str) -> Value {
-    json!({ "code": "UNKNOWN_OP", "message": message, "retryable": false })
 }
 
 /// An answer, as text for models that read text and as data for those that take it.
@@ -105,11 +103,11 @@ impl ServerHandler for Agents {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.registry.tools()))
+        Ok(ListToolsResult::with_all_items(self.registry.tools().to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.registry.tools().into_iter().find(|tool| tool.name == name)
+        self.registry.tools().iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -118,8 +116,12 @@ impl ServerHandler for Agents {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, .. } = request;
-        let tool: Cow<'static, str> = name;
-        let outcome = self.blocking(move |agents| agents.run(&tool, arguments.unwrap_or_default())).await?;
+        let args = arguments.unwrap_or_default();
+        // An operation's own arguments say which namespace it is for.
+        let addressed = if name == "loom_op" { args.get("args").and_then(Value::as_object) } else { Some(&args) };
+        let text = |field: &str| addressed.and_then(|args| args.get(field)?.as_str()).unwrap_or_default().to_owned();
+        let (org, namespace) = (text("org"), text("namespace"));
+        let outcome = self.blocking(&org, &namespace, move |agents| agents.run(&name, args)).await;
         Ok(told(outcome).into())
     }
 
@@ -130,7 +132,7 @@ impl ServerHandler for Agents {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let input = json!({ "limit": RESOURCES_PAGE, "cursor": cursor });
-        let answer = self.blocking(move |agents| agents.calls.call("knowledge.list", object(input))).await?;
+        let answer = self.blocking("", "", move |agents| agents.calls.call("knowledge.list", object(input))).await;
         let answer = answer.map_err(|error| protocol_error(&error))?;
         let rows = answer["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut page = ListResourcesResult::with_all_items(rows.iter().map(resource).collect());
@@ -159,8 +161,8 @@ impl ServerHandler for Agents {
         let missing = || ErrorData::resource_not_found(format!("there is no document at {uri}"), None);
         let (namespace, source_uri) = resources::parse(&uri).ok_or_else(missing)?;
         let input = json!({ "namespace": namespace, "source_uri": source_uri });
-        let answer = self.blocking(move |agents| agents.calls.call("knowledge.get", object(input))).await?;
-        let answer = answer.map_err(|error| protocol_error(&error))?;
+        let read = move |agents: &Self| agents.calls.call("knowledge.get", object(input));
+        let answer = self.blocking("", &namespace, read).await.map_err(|error| protocol_error(&error))?;
         let Some(text) = answer["content"].as_str() else { return Err(missing()) };
         let contents = ResourceContents::text(text, uri.clone()).with_mime_type("text/markdown");
         Ok(ReadResourceResult::new(vec![contents]).into())
@@ -179,5 +181,8 @@ fn resource(row: &Value) -> Resource {
 /// An error where the protocol has no place for the API's own.
 fn protocol_error(error: &Value) -> ErrorData {
     let message = error["message"].as_str().unwrap_or("the call failed").to_owned();
+    if error["retryable"] == true || error["code"] == "INTERNAL" {
+        return ErrorData::internal_error(message, Some(error.clone()));
+    }
     ErrorData::invalid_params(message, Some(error.clone()))
 }

@@ -6,6 +6,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use super::Calls;
+use super::advice::invalid;
 use super::calls::object;
 use super::settings::McpSettings;
 use crate::namespaces::folded_title;
@@ -18,13 +19,32 @@ const DOCUMENT_POOL: u64 = 50;
 const DOCUMENTS_MAX: usize = 5;
 /// A passage is cut to no fewer tokens than this; with fewer left it is left out.
 const CUT_TOKENS_MIN: usize = 40;
+/// The most unknown arguments, and namespaces that were not searched, that an answer names.
+const IGNORED_MAX: usize = 20;
+const SKIPPED_SHOWN_MAX: usize = 5;
 /// The fewest and the most tokens that a call may ask for.
 const TOKENS_MIN: u64 = 100;
 const TOKENS_MAX: u64 = 100_000;
 
-/// The fields that are passed on to `knowledge.search`.
-const PASSED_ON: [&str; 7] =
-    ["namespace", "namespaces", "namespace_scope", "tags", "uri_prefix", "since_seconds", "formats"];
+/// The arguments that are passed on to `knowledge.search`.
+const PASSED_ON: [&str; 11] = [
+    "query",
+    "org",
+    "namespace",
+    "namespaces",
+    "namespace_scope",
+    "tags",
+    "uri_prefix",
+    "since_seconds",
+    "formats",
+    "source_classes",
+    "metadata",
+];
+/// The arguments that are not.
+const OWN: [&str; 2] = ["top_k", "max_tokens"];
+/// A passage that is far by meaning is kept for its words when they count for at least this share of those of the passage whose
+/// words count most: a word that stands everywhere makes nothing relevant.
+const WORDS_SHARE_MIN: f64 = 0.5;
 
 pub(super) fn tool() -> Tool {
     let input = json!({
@@ -34,7 +54,8 @@ pub(super) fn tool() -> Tool {
             "top_k": { "type": "integer", "description": "Passages at most (1-100).", "default": TOP_K },
             "max_tokens": { "type": "integer", "description": "About how long the answer may be." },
             "namespace": { "type": "string", "description": "Where to look first." },
-            "namespace_scope": { "enum": ["all_mine", "this"], "description": "Only there, or in all." },
+            "namespaces": { "type": "array", "items": { "type": "string" }, "description": "Look there and in these only." },
+            "namespace_scope": { "enum": ["all_mine", "this"], "description": "`this`: in `namespace` only." },
             "tags": { "type": "array", "items": { "type": "string" }, "description": "Only documents with any of these." },
             "uri_prefix": { "type": "array", "items": { "type": "string" }, "description": "Only below these addresses." },
         },
@@ -63,8 +84,9 @@ pub(super) fn tool() -> Tool {
         "properties": {
             "knowledge": { "type": "array", "items": hit, "description": "Passages, best first." },
             "documents": { "type": "array", "items": document, "description": "Documents whose title the query names." },
-            "omitted": { "type": "integer", "description": "Passages left out for want of tokens." },
-            "note": { "type": "string" },
+            "omitted": { "type": "integer", "description": "Passages and documents left out for want of tokens." },
+            "note": { "type": "string", "description": "What was cut or left out, and why." },
+            "ignored_args": { "type": "array", "items": { "type": "string" }, "description": "Unknown input fields." },
         },
         "required": ["knowledge", "documents", "omitted"],
     });
@@ -80,33 +102,50 @@ pub(super) fn tool() -> Tool {
 pub(super) fn search(calls: &dyn Calls, settings: &McpSettings, args: &Map<String, Value>) -> Result<Value, Value> {
     let top_k = whole(args, "top_k", TOP_K, 1, 100)?;
     let tokens = whole(args, "max_tokens", u64::from(settings.search_tokens), TOKENS_MIN, TOKENS_MAX)?;
-    let mut input = Map::new();
-    input.insert("query".into(), args.get("query").cloned().unwrap_or(Value::Null));
-    for name in PASSED_ON {
-        if let Some(value) = args.get(name) {
-            input.insert(name.into(), value.clone());
-        }
-    }
+    let passed = args.iter().filter(|(name, _)| PASSED_ON.contains(&name.as_str()));
+    let mut input: Map<String, Value> = passed.map(|(name, value)| (name.clone(), value.clone())).collect();
     input.insert("top_k".into(), top_k.into());
     let answer = calls.call("knowledge.search", input.clone())?;
-    let hits = answer["results"].as_array().cloned().unwrap_or_default();
+    // Words alone find what has the query's words in its title: it is indexed with each passage.
     input.insert("top_k".into(), DOCUMENT_POOL.into());
     input.insert("search_mode".into(), "lexical".into());
+    input.insert("rerank".into(), "none".into());
     let pool = calls.call("knowledge.search", input)?;
     let query = args.get("query").and_then(Value::as_str).unwrap_or_default();
-    let documents = named_documents(query, pool["results"].as_array().map(Vec::as_slice).unwrap_or_default());
-    Ok(within(&hits, &documents, settings.similarity_min, usize::try_from(tokens).unwrap_or(usize::MAX)))
+    let documents = named_documents(query, list(&pool, "results"));
+    let tokens = usize::try_from(tokens).unwrap_or(usize::MAX);
+    let mut answer = within(list(&answer, "results"), documents, settings.similarity_min, tokens, notes_of(&answer));
+    let is_unknown = |name: &&String| !PASSED_ON.contains(&name.as_str()) && !OWN.contains(&name.as_str());
+    let unknown: Vec<&String> = args.keys().filter(is_unknown).take(IGNORED_MAX).collect();
+    if !unknown.is_empty() {
+        answer["ignored_args"] = json!(unknown);
+    }
+    Ok(answer)
+}
+
+/// A list of an answer; none where there is none.
+fn list<'answer>(answer: &'answer Value, name: &str) -> &'answer [Value] {
+    answer[name].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What a search says of itself that changes what its hits are worth.
+fn notes_of(answer: &Value) -> Vec<String> {
+    let skipped: Vec<&str> = list(answer, "namespaces_skipped").iter().filter_map(Value::as_str).collect();
+    if skipped.is_empty() {
+        return Vec::new();
+    }
+    let named = skipped.iter().take(SKIPPED_SHOWN_MAX).copied().collect::<Vec<_>>().join(", ");
+    let more = if skipped.len() > SKIPPED_SHOWN_MAX { " and more" } else { "" };
+    vec![format!("{} namespaces were not searched ({named}{more}): name one in `namespace`", skipped.len())]
 }
 
 fn whole(args: &Map<String, Value>, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Value> {
     match args.get(name) {
         None | Some(Value::Null) => Ok(default),
-        Some(given) => given.as_u64().filter(|given| (least..=most).contains(given)).ok_or_else(|| {
-            json!({
-                "code": "VALIDATION_FAILED", "message": format!("{name} must be a whole number from {least} to {most}"),
-                "retryable": false, "field": name,
-            })
-        }),
+        Some(given) => given
+            .as_u64()
+            .filter(|given| (least..=most).contains(given))
+            .ok_or_else(|| invalid(name, &format!("{name} must be a whole number from {least} to {most}"))),
     }
 }
 
@@ -139,53 +178,84 @@ fn named_documents(query: &str, hits: &[Value]) -> Vec<Value> {
     found.into_iter().take(DOCUMENTS_MAX).map(|(_, _, document)| document).collect()
 }
 
-/// The answer, cut to about so many tokens: whole passages as long as they fit, the last of them shortened.
-fn within(hits: &[Value], documents: &[Value], similarity_min: f64, tokens: usize) -> Value {
-    let mut left = tokens.saturating_sub(documents.iter().map(|document| estimate(&document.to_string())).sum());
-    let (mut shown, mut omitted, mut far) = (Vec::new(), 0, 0);
-    for hit in hits {
-        let is_close = hit["similarity"].as_f64().is_none_or(|similarity| similarity >= similarity_min);
-        let has_words = hit["lexical_score"].as_f64().is_some_and(|score| score > 0.0);
-        let has_names = hit["keys_matched"].as_array().is_some_and(|keys| !keys.is_empty());
-        if !is_close && !has_words && !has_names {
-            far += 1;
-            continue;
-        }
-        let mut passage = json!({});
-        for name in ["namespace", "source_uri", "title", "section", "revision", "chunk_idx", "similarity", "score"] {
-            passage[name] = hit[name].clone();
-        }
-        if !hit["locator"].is_null() {
-            passage["locator"] = hit["locator"].clone();
-        }
-        let content = hit["content"].as_str().unwrap_or_default();
-        let frame = estimate(&passage.to_string());
-        let whole = frame + estimate(content);
-        if omitted == 0 && whole <= left {
-            passage["content"] = content.into();
-            left -= whole;
-        } else if omitted == 0 && left >= frame + CUT_TOKENS_MIN {
-            passage["content"] = shortened(content, left - frame).into();
-            passage["truncated"] = true.into();
-            left = 0;
+/// The answer, cut to about so many tokens: documents in at most a quarter of them, then whole passages as long as they fit, and
+/// of the first that does not its start.
+fn within(hits: &[Value], documents: Vec<Value>, similarity_min: f64, tokens: usize, mut notes: Vec<String>) -> Value {
+    let (near, far) = parted(hits, similarity_min);
+    let mut left = tokens;
+    let mut omitted = 0;
+    let mut listed = Vec::new();
+    for document in documents {
+        let takes = estimate(&document.to_string());
+        if takes <= left.saturating_sub(tokens - tokens / 4) {
+            left -= takes;
+            listed.push(document);
         } else {
             omitted += 1;
-            continue;
         }
-        shown.push(passage);
     }
-    let mut answer = json!({ "knowledge": shown, "documents": documents, "omitted": omitted });
-    let mut notes = Vec::new();
+    let (mut shown, mut is_full) = (Vec::new(), false);
+    for hit in near {
+        let (passage, takes) = if is_full { (None, 0) } else { fitted(hit, left) };
+        left = left.saturating_sub(takes);
+        is_full |= passage.as_ref().is_none_or(|passage| passage["truncated"] == true);
+        omitted += usize::from(passage.is_none());
+        shown.extend(passage);
+    }
+    if is_full && omitted == 0 {
+        notes.push("the last passage is cut: raise max_tokens, or read on with loom_knowledge_outline".to_owned());
+    }
     if omitted > 0 {
-        notes.push(format!("{omitted} more passages did not fit: raise max_tokens or ask more narrowly"));
+        notes.push(format!("{omitted} more did not fit: raise max_tokens or ask more narrowly"));
     }
-    if far > 0 && answer["knowledge"].as_array().is_some_and(Vec::is_empty) {
-        notes.push("nothing close to the query was found".to_owned());
+    if far > 0 {
+        let found = if shown.is_empty() && omitted == 0 { "nothing close to the query was found: " } else { "" };
+        notes.push(format!("{found}{far} passages below similarity {similarity_min} were left out"));
     }
+    let mut answer = json!({ "knowledge": shown, "documents": listed, "omitted": omitted });
     if !notes.is_empty() {
         answer["note"] = notes.join("; ").into();
     }
     answer
+}
+
+/// The hits that are close to the query by meaning, by its names or by its words, and how many are not. One without a similarity
+/// was found by words alone.
+fn parted(hits: &[Value], similarity_min: f64) -> (Vec<&Value>, usize) {
+    let words = |hit: &Value| hit["lexical_score"].as_f64().unwrap_or_default();
+    let most = hits.iter().map(words).fold(0.0, f64::max);
+    let is_near = |hit: &&Value| {
+        hit["similarity"].as_f64().is_none_or(|similarity| similarity >= similarity_min)
+            || !list(hit, "keys_matched").is_empty()
+            || (words(hit) > 0.0 && words(hit) >= most * WORDS_SHARE_MIN)
+    };
+    let near: Vec<&Value> = hits.iter().filter(is_near).collect();
+    let far = hits.len() - near.len();
+    (near, far)
+}
+
+/// A hit as it is shown within so many tokens, whole or shortened, and how many it takes; none when too few are left.
+fn fitted(hit: &Value, left: usize) -> (Option<Value>, usize) {
+    let mut passage = json!({});
+    for name in ["namespace", "source_uri", "title", "section", "revision", "chunk_idx", "similarity", "score"] {
+        passage[name] = hit[name].clone();
+    }
+    if !hit["locator"].is_null() {
+        passage["locator"] = hit["locator"].clone();
+    }
+    let content = hit["content"].as_str().unwrap_or_default();
+    let frame = estimate(&passage.to_string());
+    let whole = frame + estimate(content);
+    if whole <= left {
+        passage["content"] = content.into();
+        return (Some(passage), whole);
+    }
+    if left < frame + CUT_TOKENS_MIN {
+        return (None, 0);
+    }
+    passage["content"] = shortened(content, left - frame).into();
+    passage["truncated"] = true.into();
+    (Some(passage), left)
 }
 
 /// About how many tokens a text takes: a quarter of its ASCII characters, and each other one.
@@ -222,33 +292,54 @@ mod tests {
         })
     }
 
+    fn shown(answer: &Value) -> Vec<&str> {
+        list(answer, "knowledge").iter().filter_map(|hit| hit["source_uri"].as_str()).collect()
+    }
+
     #[test]
-    fn far_passages_without_a_word_of_the_query_are_left_out() {
-        let hits =
-            vec![hit("a", "", 0.5, 0.0, "close"), hit("b", "", 0.1, 2.0, "words"), hit("c", "", 0.1, 0.0, "far")];
-        let answer = within(&hits, &[], 0.3, 1_000);
-        let shown: Vec<&str> = answer["knowledge"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|hit| hit["source_uri"].as_str().expect("text"))
-            .collect();
-        assert_eq!((shown, &answer["omitted"]), (vec!["a", "b"], &json!(0)));
-        let none = within(&[hit("c", "", 0.1, 0.0, "far")], &[], 0.3, 1_000);
-        assert_eq!(none["note"], "nothing close to the query was found");
+    fn far_passages_are_left_out_unless_their_words_or_names_count() {
+        let mut named = hit("e", "", 0.1, 0.0, "names");
+        named["keys_matched"] = json!(["server.port"]);
+        let mut by_words_alone = hit("f", "", 0.0, 0.1, "words alone");
+        by_words_alone["similarity"] = Value::Null;
+        let hits = [
+            hit("a", "", 0.5, 0.0, "close"),
+            hit("b", "", 0.1, 2.0, "its words"),
+            hit("c", "", 0.1, 0.3, "a word that stands everywhere"),
+            hit("d", "", 0.1, 0.0, "far"),
+            named,
+            by_words_alone,
+        ];
+        let answer = within(&hits, Vec::new(), 0.3, 1_000, Vec::new());
+        assert_eq!((shown(&answer), &answer["omitted"]), (vec!["a", "b", "e", "f"], &json!(0)));
+        assert_eq!(answer["note"], "2 passages below similarity 0.3 were left out");
+        let none = within(&[hit("d", "", 0.1, 0.0, "far")], Vec::new(), 0.3, 1_000, Vec::new());
+        assert!(none["note"].as_str().is_some_and(|note| note.starts_with("nothing close to the query")), "{none}");
     }
 
     #[test]
     fn what_does_not_fit_is_cut_and_counted() {
         let long = "word ".repeat(400);
         let hits: Vec<Value> = (0..3).map(|at| hit(&at.to_string(), "", 0.9, 1.0, &long)).collect();
-        let answer = within(&hits, &[], 0.3, 800);
-        let shown = answer["knowledge"].as_array().expect("a list");
-        assert_eq!((shown.len(), &answer["omitted"]), (2, &json!(1)));
-        assert_eq!((&shown[0]["truncated"], &shown[1]["truncated"]), (&Value::Null, &json!(true)));
+        let answer = within(&hits, Vec::new(), 0.3, 800, Vec::new());
+        let passages = list(&answer, "knowledge");
+        assert_eq!((passages.len(), &answer["omitted"]), (2, &json!(1)));
+        assert_eq!((&passages[0]["truncated"], &passages[1]["truncated"]), (&Value::Null, &json!(true)));
         assert!(estimate(&answer.to_string()) <= 900, "{}", estimate(&answer.to_string()));
-        assert!(answer["note"].as_str().expect("text").contains("max_tokens"));
+        assert!(answer["note"].as_str().is_some_and(|note| note.contains("1 more did not fit")), "{answer}");
+        let cut = within(&hits[..1], Vec::new(), 0.3, 200, Vec::new());
+        assert!(cut["note"].as_str().is_some_and(|note| note.starts_with("the last passage is cut")), "{cut}");
+        let document = json!({ "namespace": "local", "source_uri": "s".repeat(2_000), "title": "t" });
+        let answer = within(&hits, vec![document], 0.3, 800, Vec::new());
+        assert_eq!((list(&answer, "documents").len(), &answer["omitted"]), (0, &json!(2)));
         assert!(shortened("日本語のテキスト", 3).chars().count() <= 5);
+    }
+
+    #[test]
+    fn namespaces_that_were_not_searched_are_named() {
+        let notes = notes_of(&json!({ "namespaces_skipped": ["a", "b", "c", "d", "e", "f"] }));
+        assert_eq!(notes, ["6 namespaces were not searched (a, b, c, d, e and more): name one in `namespace`"]);
+        assert!(notes_of(&json!({ "namespaces_skipped": [] })).is_empty());
     }
 
     #[test]

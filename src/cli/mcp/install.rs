@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -34,7 +34,9 @@ enum Client {
     Cursor,
     Vscode,
     Windsurf,
+    Zed,
     LmStudio,
+    GeminiCli,
 }
 
 impl Client {
@@ -42,7 +44,13 @@ impl Client {
     fn list(self) -> &'static str {
         match self {
             Self::Vscode => "servers",
-            Self::ClaudeDesktop | Self::ClaudeCode | Self::Cursor | Self::Windsurf | Self::LmStudio => "mcpServers",
+            Self::Zed => "context_servers",
+            Self::ClaudeDesktop
+            | Self::ClaudeCode
+            | Self::Cursor
+            | Self::Windsurf
+            | Self::LmStudio
+            | Self::GeminiCli => "mcpServers",
         }
     }
 
@@ -56,7 +64,11 @@ impl Client {
             Self::Cursor => home.join(".cursor").join("mcp.json"),
             Self::Vscode => Path::new(".vscode").join("mcp.json"),
             Self::Windsurf => home.join(".codeium").join("windsurf").join("mcp_config.json"),
+            // Zed keeps to ~/.config on macOS too.
+            Self::Zed if cfg!(windows) => folders.config_dir().join("Zed").join("settings.json"),
+            Self::Zed => home.join(".config").join("zed").join("settings.json"),
             Self::LmStudio => home.join(".lmstudio").join("mcp.json"),
+            Self::GeminiCli => home.join(".gemini").join("settings.json"),
         })
     }
 }
@@ -70,8 +82,7 @@ pub fn run(global: &Global, mcp: &super::Args, args: &Args, screen: &mut Screen)
         if screen.is_json() {
             return screen.json(&json!({ "file": file, "config": config }));
         }
-        let shown = serde_json::to_string_pretty(&config).unwrap_or_default();
-        screen.line(shown)?;
+        screen.line(pretty(&config))?;
         let file = file.map_or_else(|| "the client's configuration".to_owned(), |file| file.display().to_string());
         return screen.line(screen.faint(&format!("belongs into {file}; --write puts it there")));
     }
@@ -109,30 +120,28 @@ fn entry(global: &Global, mcp: &super::Args) -> Result<Value, Failure> {
     for (name, value) in mcp.identity.fields().filter(|(name, _)| *name == "namespace") {
         arguments.extend([format!("--{name}"), value.to_owned()]);
     }
+    let program = program.to_str().ok_or_else(|| {
+        Failure::Usage(format!("the path {} is not UTF-8, and no configuration can name it", program.display()))
+    })?;
     Ok(json!({ "command": program, "args": arguments }))
+}
+
+fn pretty(config: &Value) -> String {
+    serde_json::to_string_pretty(config).expect("a value is always JSON")
 }
 
 /// Puts the entry into the file's list, keeps what else is there, and answers where the earlier file is kept.
 fn write(file: &Path, list: &str, entry: Value) -> Result<Option<PathBuf>, Failure> {
+    // A link to where the file really is stays a link.
+    let file = &file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
     let shown = file.display();
     let earlier = match fs::read_to_string(file) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(Failure::io(format!("cannot read {shown}"))(error)),
     };
-    let mut config = match earlier.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-        None => Map::new(),
-        Some(text) => serde_json::from_str(text).map_err(|error| {
-            Failure::Usage(format!("{shown} is no JSON object ({error}): nothing was changed; add the entry by hand"))
-        })?,
-    };
-    let servers = config.entry(list).or_insert_with(|| json!({}));
-    let Some(servers) = servers.as_object_mut() else {
-        return Err(Failure::Usage(format!(
-            "{list:?} in {shown} is no object: nothing was changed; add the entry by hand"
-        )));
-    };
-    servers.insert("loom".into(), entry);
+    let config = merged(earlier.as_deref().unwrap_or_default(), list, entry)
+        .map_err(|why| Failure::Usage(format!("{shown}: {why}: nothing was changed; add the entry by hand")))?;
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(Failure::io(format!("cannot make {}", folder.display())))?;
     }
@@ -141,18 +150,42 @@ fn write(file: &Path, list: &str, entry: Value) -> Result<Option<PathBuf>, Failu
         name.push(ending);
         PathBuf::from(name)
     };
-    let kept = earlier.map(|text| (beside(".before-loom"), text));
-    if let Some((kept, text)) = &kept {
-        fs::write(kept, text).map_err(Failure::io(format!("cannot write {}", kept.display())))?;
+    let kept = match earlier {
+        Some(_) => {
+            let kept = beside(".before-loom");
+            // With its permissions: such files hold keys.
+            fs::copy(file, &kept).map_err(Failure::io(format!("cannot write {}", kept.display())))?;
+            Some(kept)
+        }
+        None => None,
+    };
+    replace(file, &beside(".new"), &format!("{}\n", pretty(&config)))
+        .map_err(Failure::io(format!("cannot write {shown}")))?;
+    Ok(kept)
+}
+
+/// The configuration `earlier` with the entry in its list, or why it cannot be.
+fn merged(earlier: &str, list: &str, entry: Value) -> Result<Value, String> {
+    let mut config: Map<String, Value> = match earlier.trim() {
+        "" => Map::new(),
+        text => serde_json::from_str(text).map_err(|error| format!("it is no plain JSON object ({error})"))?,
+    };
+    let Value::Object(servers) = config.entry(list).or_insert_with(|| json!({})) else {
+        return Err(format!("{list:?} in it is no object"));
+    };
+    servers.insert("loom".into(), entry);
+    Ok(config.into())
+}
+
+/// Puts a text in the place of a file, whole or not at all, with the permissions that the file has.
+fn replace(file: &Path, fresh: &Path, text: &str) -> io::Result<()> {
+    let mut open = fs::File::create(fresh)?;
+    if let Ok(earlier) = fs::metadata(file) {
+        open.set_permissions(earlier.permissions())?;
     }
-    // Whole or not at all.
-    let fresh = beside(".new");
-    let text = format!("{}\n", serde_json::to_string_pretty(&config).unwrap_or_default());
-    let written = fs::File::create(&fresh)
-        .and_then(|mut open| open.write_all(text.as_bytes()).and_then(|()| open.sync_all()))
-        .and_then(|()| fs::rename(&fresh, file));
-    written.map_err(Failure::io(format!("cannot write {shown}")))?;
-    Ok(kept.map(|(kept, _)| kept))
+    open.write_all(text.as_bytes())?;
+    open.sync_all()?;
+    fs::rename(fresh, file)
 }
 
 #[cfg(test)]
@@ -173,10 +206,26 @@ mod tests {
         let wanted =
             json!({ "theme": "dark", "mcpServers": { "other": { "command": "x" }, "loom": { "command": "loom" } } });
         assert_eq!(now, wanted);
-        for broken in ["{", "[]", r#"{"mcpServers": []}"#] {
+        for broken in ["{", "[]", r#"{"mcpServers": []}"#, "{} // a comment"] {
             fs::write(&file, broken).expect("it is written");
             assert!(write(&file, "mcpServers", json!({})).is_err(), "{broken}");
             assert_eq!(fs::read_to_string(&file).expect("it is there"), broken);
         }
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_a_private_file_private() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+        fs::write(&real, "{}").expect("it is written");
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).expect("it is ours");
+        symlink(&real, &link).expect("it is linked");
+        let kept = write(&link, "servers", json!({ "command": "loom" })).expect("it is merged").expect("it was there");
+        assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
+        for private in [&real, &kept] {
+            assert_eq!(fs::metadata(private).expect("it is there").permissions().mode() & 0o777, 0o600);
+        }
+        assert!(fs::read_to_string(&real).expect("it is there").contains("loom"));
     }
 }

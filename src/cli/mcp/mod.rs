@@ -1,20 +1,26 @@
 //! `loom mcp`: the door for agents on this machine.
 
+mod door;
+mod input;
 mod install;
 
 use std::sync::Arc;
+use std::thread;
 
 use clap::{Subcommand, ValueEnum};
 use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio;
-use serde_json::{Map, Value};
 
-use super::client::{Client, Missing};
 use super::failure::Failure;
 use super::screen::Screen;
 use super::settings::{Global, Identity};
 use crate::Error;
-use crate::mcp::{Agents, Calls, Registry, Toolset, refusal};
+use crate::mcp::{Agents, Calls, Registry, Toolset};
+use door::Door;
+use input::Lines;
+
+/// Threads that carry messages, beside those of the calls.
+const ASYNC_THREADS: usize = 2;
 
 /// Serve agents over the Model Context Protocol on standard input and output, or set a client up for it
 #[derive(clap::Args)]
@@ -50,44 +56,41 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     }
 }
 
-/// Answers messages until the input ends.
+/// Answers messages until the input ends. What an agent asks first, the tools, needs no folder: it is opened meanwhile.
 fn serve(global: &Global, args: &Args) -> Result<(), Failure> {
-    let mut settings = args.identity.config()?.mcp;
+    let mut config = args.identity.config()?;
     if let Some(toolset) = args.toolset {
-        settings.toolset = match toolset {
+        config.mcp.toolset = match toolset {
             Tools::Default => Toolset::Default,
             Tools::All => Toolset::All,
         };
     }
-    settings.read_only |= args.read_only;
-    let client = Arc::new(Client::open(global, &args.identity, Missing::Create)?);
-    let agents = Agents::new(Registry::new(settings), Arc::new(Through(Arc::clone(&client))));
+    config.mcp.read_only |= args.read_only;
+    let (registry, message_bytes_max) = (Registry::new(config.mcp.clone()), config.http.max_body_bytes);
+    // A place that cannot be meant is told at once, not by each call.
+    global.place()?;
+    let door = Arc::new(Door::new(global, &args.identity, config));
+    let opening = Arc::clone(&door);
+    let opened = thread::Builder::new().name("loom-open".into()).spawn(move || {
+        if let Err(failure) = opening.open() {
+            tracing::error!(%failure, "the documents cannot be reached; each call tries again");
+        }
+    });
+    opened.map_err(Failure::io("cannot start a thread"))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
+        .worker_threads(ASYNC_THREADS)
         .thread_name("loom-mcp")
         .enable_all()
         .build()
         .map_err(|error| Failure::from(Error::internal(error)))?;
+    let agents = Agents::new(registry, Arc::clone(&door) as Arc<dyn Calls>);
     let served = runtime.block_on(async {
+        let (input, output) = stdio();
         // A client that leaves before it has said who it is has simply left.
-        let Ok(running) = agents.serve(stdio()).await else { return Ok(()) };
+        let Ok(running) = agents.serve((Lines::new(input, message_bytes_max), output)).await else { return Ok(()) };
         running.waiting().await.map(|_| ()).map_err(|error| Failure::from(Error::internal(error)))
     });
     runtime.shutdown_background();
-    if let Some(client) = Arc::into_inner(client) {
-        client.close();
-    }
+    door.close();
     served
-}
-
-/// Calls in this process, or of the server that holds the folder.
-struct Through(Arc<Client>);
-
-impl Calls for Through {
-    fn call(&self, op: &str, input: Map<String, Value>) -> Result<Value, Value> {
-        self.0.call(op, Value::Object(input)).map_err(|failure| match failure.to_json() {
-            Some(mut error) => error["error"].take(),
-            None => refusal(&Error::internal(failure.to_string())),
-        })
-    }
 }
