@@ -45,6 +45,9 @@ if command -v python3 >/dev/null; then
 else
     echo "skipped: python3 is not installed"
 fi
+if ! command -v npm >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -q && apt-get install -y -q --no-install-recommends nodejs npm
+fi
 if command -v npm >/dev/null; then
     mkdir -p "$clients/npm" && cp tests/mcp/package.json "$clients/npm/"
     (cd "$clients/npm" && npm install --silent --no-audit --no-fund)

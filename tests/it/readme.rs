@@ -52,7 +52,7 @@ fn run(loom: &Loom, block: &str, base: &str) -> String {
 fn every_command_of_the_readme_works() {
     let loom = Loom::new();
     let blocks = blocks("sh");
-    let [demo, test, add, change, safe, serve, http] = blocks.as_slice() else { panic!("other blocks: {blocks:?}") };
+    let [demo, test, add, change, safe, serve, http, agents] = blocks.as_slice() else { panic!("other blocks: {blocks:?}") };
 
     assert!(run(&loom, demo, "").starts_with("Stored "));
     let first = run(&loom, add, "");
@@ -70,6 +70,9 @@ fn every_command_of_the_readme_works() {
     let answers = run(&loom, http, server.base.strip_prefix("http://").unwrap());
     assert!(answers.contains("Run make undo, then tell the team."), "{answers}");
     assert!(answers.contains("\"openapi\""), "{answers}");
+
+    let printed = run(&loom, agents, "");
+    assert!(printed.contains("\"mcpServers\"") && printed.contains("\"mcp\""), "{printed}");
 
     // The test command is this very run: that it is what continuous integration calls is all that is left to check.
     let called = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
