@@ -35,5 +35,5 @@ mod tests;
 #[cfg(feature = "extract")]
 pub use extractor::{ExtractorService, serve_extractor};
 pub use server::{Running, serve, signalled, start};
-#[cfg(feature = "mcp")]
+#[cfg(all(feature = "mcp", feature = "cli"))]
 pub(crate) use {dispatch::lane, pool::Pool};

@@ -23,6 +23,9 @@ const IDENTITY: [&str; 4] = ["org", "agent", "session_id", "user_id"];
 const RARE: [&str; 5] =
     ["original_bytes_b64", "original_filename", "blob_content_type", "source_class", "include_superseded"];
 
+/// How much of a tool's name a message repeats.
+const TOOL_SHOWN_CHARS: usize = 80;
+
 /// The tools that a server offers. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry {
@@ -53,13 +56,11 @@ impl Registry {
     pub(super) fn op_of(&self, tool: &str) -> Result<&'static Spec, Value> {
         let named =
             |spec: &&Spec| tool.strip_prefix("loom_").is_some_and(|name| name == spec.facts.name.replace('.', "_"));
-        match ops::ALL.iter().find(named) {
-            Some(spec) => self.op(spec.facts.name),
-            None => {
-                let shown: String = tool.chars().take(80).collect();
-                Err(refused("UNKNOWN_OP", &format!("there is no tool {shown:?}: tools/list names them")))
-            }
-        }
+        let Some(spec) = ops::ALL.iter().find(named) else {
+            let shown: String = tool.chars().take(TOOL_SHOWN_CHARS).collect();
+            return Err(refused("UNKNOWN_OP", &format!("there is no tool {shown:?}: tools/list names them")));
+        };
+        self.op(spec.facts.name)
     }
 
     /// The operation of that name; an error is the API's error object.

@@ -270,7 +270,7 @@ fn errors_say_what_was_wrong_and_what_to_do() {
             "loom_op",
             json!({ "op": "knowledge.update_metadata", "args": { "source_uri": "none", "title": "t" } }),
             "NOT_FOUND",
-            Value::Null,
+            json!("source_uri"),
             "loom_search",
         ),
     ] {

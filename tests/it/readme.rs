@@ -52,7 +52,9 @@ fn run(loom: &Loom, block: &str, base: &str) -> String {
 fn every_command_of_the_readme_works() {
     let loom = Loom::new();
     let blocks = blocks("sh");
-    let [demo, test, add, change, safe, serve, http, agents] = blocks.as_slice() else { panic!("other blocks: {blocks:?}") };
+    let [demo, test, add, change, safe, serve, http, agents] = blocks.as_slice() else {
+        panic!("other blocks: {blocks:?}")
+    };
 
     assert!(run(&loom, demo, "").starts_with("Stored "));
     let first = run(&loom, add, "");
