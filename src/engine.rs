@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::access::{Caller, Refusals};
+use crate::clock::rfc3339;
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
@@ -174,7 +175,8 @@ impl Engine {
         }
         match self.inner().lagging() {
             Ok(lagging) => {
-                Readiness { ready: lagging.is_empty(), detail: json!({ "store": "open", "behind": lagging }) }
+                let detail = json!({ "store": "open", "behind": lagging, "failing": self.inner().failing() });
+                Readiness { ready: lagging.is_empty(), detail }
             }
             Err(error) => Readiness { ready: false, detail: json!({ "store": error.message }) },
         }
@@ -270,6 +272,14 @@ impl Inner {
             Ok(Source { snapshot, model: models.serving })
         };
         self.projections.namespace(scope, snapshot, [until, followed], source)
+    }
+
+    /// The background work that does not get done, and since when.
+    fn failing(&self) -> Vec<Value> {
+        let failing = self.workers.failing().into_iter().chain(self.ingesters.failing());
+        failing
+            .map(|(what, failing)| json!({ "what": what, "since": rfc3339(failing.since), "error": failing.error }))
+            .collect()
     }
 
     fn lagging(&self) -> Result<Vec<String>, Error> {

@@ -6,6 +6,7 @@ mod caller;
 mod jwt;
 mod refusals;
 mod settings;
+#[cfg(feature = "server")]
 mod subjects;
 mod tokens;
 
