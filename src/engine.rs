@@ -10,11 +10,12 @@ use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, S
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::access::{Caller, Refusals};
+use crate::access::{Caller, Refusals, stored_secret};
 use crate::clock::rfc3339;
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
+use crate::embed::ApiKey;
 use crate::erasure;
 use crate::error::{Code, Error};
 use crate::extraction::Extractors;
@@ -120,6 +121,12 @@ impl Engine {
             builds_max: index.builds_max,
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
+        let mut config = config;
+        if config.embedding.api_key.is_empty()
+            && let Some(key) = stored_secret(store.as_ref(), config.access.secret.as_ref(), "LOOM_EMBEDDING_API_KEY")?
+        {
+            config.embedding.api_key = ApiKey::new(&key);
+        }
         let mut embedders = Embedders::new(&config.embedding)?;
         embedders.recall(store.as_ref())?;
         let rerankers = Rerankers::new(&config.rerank, &config.embedding.local)?;

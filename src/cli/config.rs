@@ -11,7 +11,7 @@ use super::settings::{self, Origin};
 use crate::Config;
 
 /// Settings that the command line reads and the engine does not.
-const COMMAND_LINE: [&str; 9] = [
+const COMMAND_LINE: [&str; 10] = [
     "LOOM_API_KEY",
     "LOOM_BASE_URL",
     "LOOM_CONFIG",
@@ -21,6 +21,7 @@ const COMMAND_LINE: [&str; 9] = [
     "LOOM_LOG",
     "LOOM_LOG_FORMAT",
     "LOOM_JWT_SECRET",
+    "LOOM_JWT_SECRET_OLD",
 ];
 /// Settings that tests and benchmarks of this project read.
 const OF_TESTS: [&str; 4] = ["LOOM_CRASH_", "LOOM_FUZZ_", "LOOM_HISTORY_", "LOOM_CHURN_"];

@@ -29,6 +29,7 @@ mod restore;
 mod rm;
 mod screen;
 mod search;
+mod secrets;
 mod serve;
 mod service;
 mod settings;
@@ -87,6 +88,7 @@ enum Command {
     Mcp(mcp::Args),
     Token(token::Args),
     Audit(audit::Args),
+    Secrets(secrets::Args),
     Erase(erase::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -150,6 +152,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Mcp(args) => mcp::run(global, &args, screen),
         Command::Token(args) => token::run(global, &args, screen),
         Command::Audit(args) => audit::run(global, &args, screen),
+        Command::Secrets(args) => secrets::run(global, &args, screen),
         Command::Erase(args) => erase::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),

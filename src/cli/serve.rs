@@ -31,12 +31,21 @@ pub fn run(global: &Global, args: &Args, screen: &mut Screen) -> Result<(), Fail
     }
     let folder = global.folder()?;
     super::config::warn_of_unknown();
+    leave_no_core();
     let listen = args.listen.clone().or_else(|| setting("LOOM_LISTEN")).unwrap_or_else(|| LISTEN.to_owned());
     let engine = Engine::open(&folder, args.identity.config()?).map_err(Failure::Open)?;
     tracing::info!(folder = %folder.display(), "the data folder is open");
     let mut announced = Ok(());
     http::serve(engine, &listen, http::signalled(), |address| announced = announce(&address.to_string(), screen))?;
     announced
+}
+
+/// A core file would hold keys and documents.
+fn leave_no_core() {
+    #[cfg(all(unix, feature = "extract"))]
+    if let Err(error) = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0) {
+        tracing::warn!(%error, "a crash may leave a core file, which holds documents");
+    }
 }
 
 /// Prints the address, for whoever started the server and waits for the line.
