@@ -122,10 +122,12 @@ impl Engine {
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
         let mut config = config;
-        if config.embedding.api_key.is_empty()
-            && let Some(key) = stored_secret(store.as_ref(), config.access.secret.as_ref(), "LOOM_EMBEDDING_API_KEY")?
-        {
-            config.embedding.api_key = ApiKey::new(&key);
+        if config.embedding.api_key.is_empty() {
+            match stored_secret(store.as_ref(), config.access.secret.as_ref(), "LOOM_EMBEDDING_API_KEY") {
+                Ok(key) => config.embedding.api_key = key.map_or_else(ApiKey::default, |key| ApiKey::new(&key)),
+                // The folder opens all the same, so that it can be sealed again.
+                Err(error) => tracing::error!(%error, "a stored credential is not used"),
+            }
         }
         let mut embedders = Embedders::new(&config.embedding)?;
         embedders.recall(store.as_ref())?;

@@ -11,8 +11,10 @@ use super::unified;
 use crate::op::{Kind, Spec};
 use crate::ops;
 
-/// Operations that no agent reaches: search and the reads ledger have `loom_search` in their place, and keys stay with people.
-const HIDDEN: [&str; 5] = ["knowledge.search", "knowledge.reads", "token.create", "token.list", "token.revoke"];
+/// Operations that no agent reaches: search and the reads ledger have `loom_search` in their place; keys, and what nothing brings
+/// back, stay with people.
+const HIDDEN: [&str; 6] =
+    ["knowledge.search", "knowledge.reads", "token.create", "token.list", "token.revoke", "erasure.request"];
 /// The operations that the default toolset lists.
 const DEFAULT: [&str; 5] =
     ["knowledge.get", "knowledge.outline", "knowledge.add", "knowledge.upsert", "knowledge.list"];
@@ -58,8 +60,11 @@ impl Registry {
             return Some(format!("{}; loom_op without arguments lists all", ops::no_such(op)));
         };
         if HIDDEN.contains(&op) {
-            let instead =
-                if op.starts_with("token.") { "a person makes keys: `loom token`" } else { "use loom_search" };
+            let instead = match op.split('.').next() {
+                Some("token") => "a person makes keys: `loom token`",
+                Some("erasure") => "a person erases: `loom erase`",
+                Some(_) | None => "use loom_search",
+            };
             return Some(format!("{op} is not for agents: {instead}"));
         }
         (!self.is_reachable(spec)).then(|| format!("{op} writes, and this server only reads for agents"))
@@ -189,7 +194,7 @@ fn op_tool() -> Tool {
             "args": { "type": "object", "description": "Its input; without it the answer is the input's schema." },
         },
     });
-    let description = "Any other operation: delete, restore, edit metadata, history, ingest, namespaces, erasure and more. \
+    let description = "Any other operation: delete, restore, edit metadata, history, ingest, namespaces and more. \
                        Call it without arguments for the list.";
     Tool::new("loom_op", description, plain(input, true))
         .with_annotations(ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(false))
