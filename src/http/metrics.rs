@@ -13,8 +13,18 @@ use super::pool::Load;
 use crate::ops;
 
 /// The routes that are no operations and have a label of their own.
-const ROUTES: [&str; 9] =
-    ["backup", "healthz", "knowledge.download", "knowledge.upload", "metrics", "openapi", "ops", "readyz", OTHER];
+const ROUTES: [&str; 10] = [
+    "backup",
+    "healthz",
+    "knowledge.download",
+    "knowledge.upload",
+    "mcp",
+    "metrics",
+    "openapi",
+    "ops",
+    "readyz",
+    OTHER,
+];
 /// The upper bounds of the latency histogram, in seconds.
 const BOUNDS_S: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 

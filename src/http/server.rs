@@ -22,6 +22,7 @@ use super::patience::Patient;
 use super::pool::panic_words;
 use super::shared::{Door, Shared, router};
 use crate::access::Auth;
+use crate::config::HttpLimits;
 use crate::engine::Engine;
 use crate::error::{Code, Error};
 
@@ -141,9 +142,10 @@ fn serve_door(
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), Error> {
     let address = admissible(listen, door.engine.config().access.auth)?;
+    let limits = &door.engine.config().http;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(ASYNC_THREADS)
-        .max_blocking_threads(door.pool.threads_max() + door.engine.config().http.uploads + PROBE_THREADS)
+        .max_blocking_threads(door.pool.threads_max() + limits.uploads + agents_max(limits) + PROBE_THREADS)
         .thread_name("loom-http")
         .enable_all()
         .build()
@@ -166,6 +168,11 @@ fn serve_door(
     // What outlived the drain must not hold up the end.
     runtime.shutdown_background();
     result
+}
+
+/// How many messages of agents have a thread at once.
+fn agents_max(limits: &HttpLimits) -> usize {
+    if cfg!(feature = "mcp") { limits.workers } else { 0 }
 }
 
 /// Completes at the first SIGINT or SIGTERM, from when it is first polled; on other systems at Ctrl-C.

@@ -41,6 +41,9 @@ pub struct Shared {
     pub backups: Arc<Semaphore>,
     /// The turns to send a file.
     pub uploads: Arc<Semaphore>,
+    /// The turns of messages of agents, each of which has a thread: as many as there are workers.
+    #[cfg(feature = "mcp")]
+    pub agents: Arc<Semaphore>,
     /// What the subjects of tokens have used.
     pub subjects: Arc<Subjects>,
     /// What was answered so far.
@@ -60,6 +63,8 @@ impl Shared {
             origins: Origins::new(&limits.allowed_hosts, &limits.allowed_origins),
             backups: Arc::new(Semaphore::new(1)),
             uploads: Arc::new(Semaphore::new(limits.uploads.min(Semaphore::MAX_PERMITS))),
+            #[cfg(feature = "mcp")]
+            agents: Arc::new(Semaphore::new(limits.workers.min(Semaphore::MAX_PERMITS))),
             subjects: Arc::new(Subjects::new(&engine.config().access)),
             metrics: Metrics::new(),
             openapi: OnceLock::new(),
