@@ -42,6 +42,10 @@ if command -v python3 >/dev/null; then
     [ -x "$clients/bin/python" ] || python3 -m venv "$clients"
     "$clients/bin/pip" install -q --disable-pip-version-check -r tests/mcp/requirements.txt
     "$clients/bin/python" tests/mcp/client.py "$loom"
+    step "generated calls of every operation"
+    [ -x "$CARGO_TARGET_DIR/schemathesis/bin/python" ] || python3 -m venv "$CARGO_TARGET_DIR/schemathesis"
+    "$CARGO_TARGET_DIR/schemathesis/bin/pip" install -q --disable-pip-version-check -r tests/api/requirements.txt
+    tests/api/fuzz.sh "$loom" "$CARGO_TARGET_DIR/schemathesis/bin/st"
 else
     echo "skipped: python3 is not installed"
 fi

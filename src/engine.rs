@@ -10,10 +10,12 @@ use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, S
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::access::{Caller, Refusals};
+use crate::access::{Caller, Refusals, stored_secret};
+use crate::clock::rfc3339;
 use crate::config::Config;
 use crate::deadline::{Deadline, after};
 use crate::disk::Disk;
+use crate::embed::ApiKey;
 use crate::erasure;
 use crate::error::{Code, Error};
 use crate::extraction::Extractors;
@@ -119,6 +121,14 @@ impl Engine {
             builds_max: index.builds_max,
         };
         let projections = Projections::open(&folder.join(INDEX_FOLDER), bounds)?;
+        let mut config = config;
+        if config.embedding.api_key.is_empty() {
+            match stored_secret(store.as_ref(), config.access.secret.as_ref(), "LOOM_EMBEDDING_API_KEY") {
+                Ok(key) => config.embedding.api_key = key.map_or_else(ApiKey::default, |key| ApiKey::new(&key)),
+                // The folder opens all the same, so that it can be sealed again.
+                Err(error) => tracing::error!(%error, "a stored credential is not used"),
+            }
+        }
         let mut embedders = Embedders::new(&config.embedding)?;
         embedders.recall(store.as_ref())?;
         let rerankers = Rerankers::new(&config.rerank, &config.embedding.local)?;
@@ -174,7 +184,8 @@ impl Engine {
         }
         match self.inner().lagging() {
             Ok(lagging) => {
-                Readiness { ready: lagging.is_empty(), detail: json!({ "store": "open", "behind": lagging }) }
+                let detail = json!({ "store": "open", "behind": lagging, "failing": self.inner().failing() });
+                Readiness { ready: lagging.is_empty(), detail }
             }
             Err(error) => Readiness { ready: false, detail: json!({ "store": error.message }) },
         }
@@ -270,6 +281,14 @@ impl Inner {
             Ok(Source { snapshot, model: models.serving })
         };
         self.projections.namespace(scope, snapshot, [until, followed], source)
+    }
+
+    /// The background work that does not get done, and since when.
+    fn failing(&self) -> Vec<Value> {
+        let failing = self.workers.failing().into_iter().chain(self.ingesters.failing());
+        failing
+            .map(|(what, failing)| json!({ "what": what, "since": rfc3339(failing.since), "error": failing.error }))
+            .collect()
     }
 
     fn lagging(&self) -> Result<Vec<String>, Error> {

@@ -4,12 +4,14 @@
 //! and counts of reads,
 //! one erases. Each is apart so that a slow one holds up no other.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use loom_storage::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
 use crate::config::Config;
@@ -27,7 +29,17 @@ const IDLE: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub struct Workers {
     bell: Arc<Bell>,
+    failing: Arc<Mutex<BTreeMap<&'static str, Failing>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Background work that does not get done.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    /// Since when.
+    pub since: Timestamp,
+    /// What it says.
+    pub error: String,
 }
 
 /// What background threads wait for.
@@ -69,7 +81,7 @@ impl Workers {
     /// Starts the threads, which share the engine until [`Workers::stop`].
     pub fn start(&self, engine: &Arc<Inner>, passes: &[(&'static str, Pass)]) -> Result<(), Error> {
         for (name, pass) in passes.iter().copied() {
-            let (engine, bell) = (Arc::clone(engine), Arc::clone(&self.bell));
+            let (engine, bell, failing) = (Arc::clone(engine), Arc::clone(&self.bell), Arc::clone(&self.failing));
             let run = move || {
                 // The first look comes at once.
                 let mut heard = u64::MAX;
@@ -77,9 +89,14 @@ impl Workers {
                     // Whatever a pass trips over, the thread lives on and a later one does the rest.
                     let outcome = catch_unwind(AssertUnwindSafe(|| pass(&engine)));
                     match outcome.unwrap_or_else(|_| Err(Error::internal("it panicked"))) {
-                        Ok(()) => {}
+                        Ok(()) => {
+                            failing.lock().remove(name);
+                        }
                         Err(_) if engine.stop.load(Ordering::Acquire) => {}
                         Err(error) => {
+                            let now = engine.config.clock.now();
+                            let said = Failing { since: now, error: error.message.clone() };
+                            failing.lock().entry(name).or_insert(said);
                             tracing::warn!(thread = name, %error, cause = ?error.cause, "background work failed; it is tried again");
                         }
                     }
@@ -89,6 +106,11 @@ impl Workers {
             self.threads.lock().push(thread);
         }
         Ok(())
+    }
+
+    /// The work that failed when it was last tried, by the name of its thread.
+    pub fn failing(&self) -> Vec<(&'static str, Failing)> {
+        self.failing.lock().iter().map(|(name, failing)| (*name, failing.clone())).collect()
     }
 
     /// Has the threads look for work now.

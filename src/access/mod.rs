@@ -5,7 +5,9 @@ mod admit;
 mod caller;
 mod jwt;
 mod refusals;
+mod seal;
 mod settings;
+#[cfg(feature = "server")]
 mod subjects;
 mod tokens;
 
@@ -13,6 +15,8 @@ pub use admit::{Addresses, admit};
 pub(crate) use admit::{require, role_in};
 pub use caller::{ANY_NAMESPACE, Caller, Identity, Roles};
 pub(crate) use refusals::{Refusal, Refusals};
+pub use seal::StoredSecret;
+pub(crate) use seal::stored as stored_secret;
 pub use settings::{AccessSettings, Auth, Secret};
 #[cfg(feature = "server")]
 pub(crate) use subjects::{Subjects, Turn};

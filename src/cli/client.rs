@@ -176,6 +176,20 @@ impl Remote {
         response.body_mut().read_json().map_err(|_| self.not_loom(response.status().as_u16()))
     }
 
+    /// The server's numbers, in the text format of Prometheus.
+    pub fn metrics(&self) -> Result<String, Failure> {
+        let mut request = self.agent.get(format!("{}/metrics", self.base));
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let mut response = request.call().map_err(|error| self.no_answer(&error))?;
+        let status = response.status();
+        if status.is_success() {
+            return response.body_mut().read_to_string().map_err(|_| self.not_loom(status.as_u16()));
+        }
+        self.answered(response).map(|_| String::new())
+    }
+
     /// Writes the server's backup to `to`.
     pub fn backup(&self, to: &mut impl io::Write) -> Result<(), Failure> {
         let mut response =

@@ -51,7 +51,7 @@ impl Args {
 }
 
 pub fn run(args: &Args, screen: &mut Screen) -> Result<(), Failure> {
-    let mut settings = Config::from_env()?.extraction;
+    let mut settings = Config::from_lookup(&setting)?.extraction;
     settings.program = program();
     match &args.listen {
         Some(listen) => serve(listen, &settings, screen),

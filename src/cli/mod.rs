@@ -8,6 +8,7 @@ mod call;
 mod client;
 mod compact;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod erase;
@@ -28,11 +29,15 @@ mod restore;
 mod rm;
 mod screen;
 mod search;
+mod secrets;
 mod serve;
+mod service;
 mod settings;
 mod source;
+mod status;
 mod token;
 
+use std::env;
 use std::io;
 use std::process::ExitCode;
 
@@ -65,6 +70,9 @@ enum Command {
     Restore(restore::Args),
     Serve(serve::Args),
     Call(call::Args),
+    Status(status::Args),
+    Config(config::Args),
+    Service(service::Args),
     Doctor(doctor::Args),
     Eval(eval::Args),
     #[cfg(feature = "extract")]
@@ -80,6 +88,7 @@ enum Command {
     Mcp(mcp::Args),
     Token(token::Args),
     Audit(audit::Args),
+    Secrets(secrets::Args),
     Erase(erase::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -99,7 +108,11 @@ pub fn main() -> ExitCode {
     }
     let level = if is_server(&command) { "info" } else { "error" };
     let filter = EnvFilter::try_from_env("LOOM_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    match env::var("LOOM_LOG_FORMAT").as_deref() {
+        Ok("json") => log.json().init(),
+        _ => log.init(),
+    }
     let mut screen = Screen::stdout(global.json);
     let done = run(&global, command, &mut screen);
     match done.and_then(|()| screen.flush()) {
@@ -121,6 +134,9 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Restore(args) => restore::run(global, &args, screen),
         Command::Serve(args) => serve::run(global, &args, screen),
         Command::Call(args) => call::run(global, &args, screen),
+        Command::Status(args) => status::run(global, &args, screen),
+        Command::Config(args) => config::run(&args, screen),
+        Command::Service(args) => service::run(global, &args, screen),
         Command::Doctor(args) => doctor::run(global, &args, screen),
         Command::Eval(args) => eval::run(global, &args, screen),
         #[cfg(feature = "extract")]
@@ -136,6 +152,7 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Mcp(args) => mcp::run(global, &args, screen),
         Command::Token(args) => token::run(global, &args, screen),
         Command::Audit(args) => audit::run(global, &args, screen),
+        Command::Secrets(args) => secrets::run(global, &args, screen),
         Command::Erase(args) => erase::run(global, &args, screen),
         Command::Demo(args) => demo::run(&args, screen),
         Command::Completions(args) => completions::run(&args, screen),

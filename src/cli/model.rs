@@ -141,7 +141,8 @@ struct Checked {
 }
 
 fn check(named: &Named, screen: &mut Screen) -> Result<(), Failure> {
-    let settings = EmbedSettings { model: named.setting(), ..Config::from_env()?.embedding };
+    let settings =
+        EmbedSettings { model: named.setting(), ..Config::from_lookup(&super::settings::setting)?.embedding };
     let started = Instant::now();
     let embedder = embed::from_settings(&settings).map_err(Error::from)?;
     let load_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

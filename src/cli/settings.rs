@@ -1,7 +1,10 @@
 //! What every command is told: where the documents are, whose they are, and how to print.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::fs;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use clap::Args;
 use directories::ProjectDirs;
@@ -72,6 +75,7 @@ impl Global {
         self.data
             .clone()
             .or_else(|| env::var_os("LOOM_DATA").filter(|folder| !folder.is_empty()).map(PathBuf::from))
+            .or_else(|| setting("LOOM_DATA").map(PathBuf::from))
             .or_else(|| ProjectDirs::from("", "", "loom").map(|folders| folders.data_dir().to_path_buf()))
             .ok_or_else(|| Failure::Usage("this account has no home folder: name a data folder with --data DIR".into()))
     }
@@ -87,7 +91,7 @@ impl Identity {
 
     /// The engine's settings, in which this identity is the default.
     pub fn config(&self) -> Result<Config, Failure> {
-        let mut config = Config::from_env()?;
+        let mut config = Config::from_lookup(&setting)?;
         config.extraction.program = program();
         for (name, value) in self.fields() {
             match name {
@@ -107,7 +111,77 @@ pub fn program() -> Option<PathBuf> {
         .ok()
 }
 
-/// A setting of the environment; an empty one counts as unset.
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The environment, which goes before the file.
+    Environment,
+    /// The file of settings.
+    File,
+}
+
+/// A setting of the environment or the file; an empty one counts as unset.
 pub fn setting(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
+    find(name).map(|(value, _)| value)
+}
+
+/// A setting and where it comes from.
+pub fn find(name: &str) -> Option<(String, Origin)> {
+    let given = |value: &String| !value.is_empty();
+    let environment = env::var(name).ok().filter(given).map(|value| (value, Origin::Environment));
+    environment.or_else(|| Some((in_file().get(name).filter(|value| given(value))?.clone(), Origin::File)))
+}
+
+/// The names of all that is given, whoever reads it.
+pub fn given() -> BTreeSet<String> {
+    let environment = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    environment.chain(in_file().keys().cloned()).collect()
+}
+
+/// The file of settings, when there is one: `LOOM_CONFIG`, or `settings.env` in the platform's folder for configuration.
+pub fn file() -> Option<PathBuf> {
+    let named = env::var_os("LOOM_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from);
+    let usual = || ProjectDirs::from("", "", "loom").map(|folders| folders.config_dir().join("settings.env"));
+    named.or_else(usual).filter(|file| file.is_file())
+}
+
+/// What the file of settings says; read once.
+fn in_file() -> &'static BTreeMap<String, String> {
+    static READ: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    READ.get_or_init(|| {
+        let Some(file) = file() else { return BTreeMap::new() };
+        match fs::read_to_string(&file) {
+            Ok(text) => parse(&text),
+            Err(error) => {
+                tracing::error!(file = %file.display(), %error, "the file of settings cannot be read");
+                BTreeMap::new()
+            }
+        }
+    })
+}
+
+/// Lines of `NAME=value`, the value in quotes or not; empty lines and those that begin with `#` say nothing.
+fn parse(text: &str) -> BTreeMap<String, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.strip_prefix("export ").unwrap_or(line).split_once('='))
+        .map(|(name, value)| {
+            let value = value.trim();
+            let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            (name.trim().to_owned(), quoted.unwrap_or(value).to_owned())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_settings_is_lines_of_names_and_values() {
+        let parsed =
+            parse("# comment\n\nLOOM_ORG=acme\n export LOOM_NAMESPACE = \"a b\"\nLOOM_AGENT='x=y'\nnonsense\n");
+        let wanted = [("LOOM_AGENT", "x=y"), ("LOOM_NAMESPACE", "a b"), ("LOOM_ORG", "acme")];
+        assert_eq!(parsed, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
 }

@@ -157,7 +157,7 @@ fn run(engine: &Inner, mut erasure: Erasure, changed: Seq) -> Result<(), Error> 
     let mut erased = erasure.erased;
     let run = match &erasure.reach {
         Reach::Namespace(namespace) => namespace::erase(engine, &Scope::new(&erasure.org, namespace), &mut erased),
-        Reach::Person(actor) => person::erase(engine, &erasure.org, actor, &mut erased),
+        Reach::Person(actor) => person::erase(engine, &erasure.org, actor, erasure.attempts > 1, &mut erased),
     };
     erasure.erased = erased;
     match &run {

@@ -31,7 +31,7 @@ pub(super) fn erase(engine: &Inner, scope: &Scope, erased: &mut Erased) -> Resul
         erased.records += remove(engine, &of_scope(start), |_| Ok(true))?;
     }
     let snapshot = engine.store.snapshot()?;
-    let blobs = blobs(snapshot.as_ref(), scope)?;
+    let blobs = catalogued(snapshot.as_ref(), scope)?;
     if let Some(row) = snapshot.namespace(scope)? {
         erased.documents += row.documents;
         erased.versions += row.versions;
@@ -49,7 +49,7 @@ pub(super) fn erase(engine: &Inner, scope: &Scope, erased: &mut Erased) -> Resul
 }
 
 /// The catalogued blobs of a namespace.
-fn blobs(snapshot: &dyn Snapshot, scope: &Scope) -> Result<Vec<Hash>, Error> {
+pub(super) fn catalogued(snapshot: &dyn Snapshot, scope: &Scope) -> Result<Vec<Hash>, Error> {
     let mut found = Vec::new();
     // No hash sorts before this one; a blob that has it all the same is found by the address of the page before.
     let mut after = (scope.clone(), Hash([0; 32]));

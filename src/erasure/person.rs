@@ -1,11 +1,12 @@
 //! Erasing what one person wrote, in every namespace of an organisation.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loom_storage::{Batch, Hash, RecordWrite, Scope, Snapshot, TimelineKey, Timestamp, Version, VersionId, Write};
 use serde_json::{Map, Value};
 
 use super::Erased;
+use super::namespace::catalogued;
 use super::records::{hush, remove, remove_blobs};
 use crate::engine::Inner;
 use crate::error::Error;
@@ -20,26 +21,51 @@ const PAGE: usize = 1_000;
 /// Source addresses erased in one commit.
 const ADDRESSES_MAX: usize = 500;
 
-/// Erases what `actor` wrote as far as it is still there.
-pub(super) fn erase(engine: &Inner, org: &str, actor: &str, erased: &mut Erased) -> Result<(), Error> {
+/// Erases what `actor` wrote as far as it is still there. One that is `resumed` may have lost its versions before, and not yet
+/// what they alone needed.
+pub(super) fn erase(engine: &Inner, org: &str, actor: &str, resumed: bool, erased: &mut Erased) -> Result<(), Error> {
     let mut gone = HashSet::new();
-    for row in engine.store.snapshot()?.namespaces(Some(org))? {
-        let mut blobs = uploads_and_ingests(engine, &row.scope, actor, erased)?;
-        let found = written_by(engine.store.snapshot()?.as_ref(), &row.scope, actor)?;
-        erase_versions(engine, &row.scope, found, &mut blobs, erased, &mut gone)?;
-        let is_gone = |uri: &str| gone.contains(&(row.scope.namespace.clone(), uri.to_owned()));
-        engine.reads.forget(&row.scope, is_gone);
-        erased.records += remove(engine, &reads::prefix(&row.scope), |record| {
+    for scope in scopes(engine.store.snapshot()?.as_ref(), org)? {
+        let mut blobs = uploads_and_ingests(engine, &scope, actor, erased)?;
+        let found = written_by(engine.store.snapshot()?.as_ref(), &scope, actor)?;
+        let found_any = !found.is_empty();
+        erase_versions(engine, &scope, found, &mut blobs, erased, &mut gone)?;
+        if resumed {
+            blobs.extend(catalogued(engine.store.snapshot()?.as_ref(), &scope)?);
+        }
+        if found_any || resumed {
+            drop_unneeded(engine, &scope)?;
+        }
+        let is_gone = |uri: &str| gone.contains(&(scope.namespace.clone(), uri.to_owned()));
+        engine.reads.forget(&scope, is_gone);
+        erased.records += remove(engine, &reads::prefix(&scope), |record| {
             let read: reads::Read = serde_json::from_slice(&record.value).map_err(Error::internal)?;
             Ok(is_gone(&read.source_uri))
         })?;
-        let needed = still_needed(engine.store.snapshot()?.as_ref(), &row.scope, &blobs)?;
+        let needed = still_needed(engine.store.snapshot()?.as_ref(), &scope, &blobs)?;
         blobs.retain(|blob| !needed.contains(blob));
         let blobs: Vec<Hash> = blobs.into_iter().collect();
-        erased.originals += remove_blobs(engine, &row.scope, &blobs)?;
+        erased.originals += remove_blobs(engine, &scope, &blobs)?;
     }
     let by = Value::from(actor);
     hush(engine, org, |row| row.get("actor") == Some(&by) || names_any(row, &gone))
+}
+
+/// The namespaces of an organisation that hold versions, uploads or ingests.
+fn scopes(snapshot: &dyn Snapshot, org: &str) -> Result<BTreeSet<Scope>, Error> {
+    let mut found: BTreeSet<Scope> = snapshot.namespaces(Some(org))?.into_iter().map(|row| row.scope).collect();
+    for start in [UPLOADS, jobs::JOBS] {
+        let prefix = format!("{start}{org}/");
+        let mut after: Option<String> = None;
+        loop {
+            let page = snapshot.records(&prefix, after.as_deref(), PAGE)?;
+            let namespaces = page.items.iter().filter_map(|record| record.key[prefix.len()..].split('/').next());
+            found.extend(namespaces.map(|namespace| Scope::new(org, namespace)));
+            let Some(last) = page.items.last().filter(|_| page.more) else { break };
+            after = Some(last.key.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// Whether an audit record names one of these documents, by namespace and source address.
@@ -107,7 +133,7 @@ pub(super) fn every_version(
     }
 }
 
-/// Erases versions by source address, and the vectors that nothing needs then. `blobs` gains what the versions named, `gone`
+/// Erases versions by source address; [`drop_unneeded`] is for what only they needed. `blobs` gains what the versions named, `gone`
 /// the source addresses that went with them.
 pub(super) fn erase_versions(
     engine: &Inner,
@@ -117,9 +143,6 @@ pub(super) fn erase_versions(
     erased: &mut Erased,
     gone: &mut HashSet<(String, String)>,
 ) -> Result<(), Error> {
-    if found.is_empty() {
-        return Ok(());
-    }
     let at = engine.config.clock.now();
     let found: Vec<(String, Vec<Version>)> = found.into_iter().collect();
     for some in found.chunks(ADDRESSES_MAX) {
@@ -149,11 +172,16 @@ pub(super) fn erase_versions(
             }
         }
     }
+    Ok(())
+}
+
+/// Removes the vectors that nothing needs any more, and what is searched of the namespace, which holds terms and vectors of
+/// what is gone: it is built anew from what is left.
+pub(super) fn drop_unneeded(engine: &Inner, scope: &Scope) -> Result<(), Error> {
     // A write that was planned before relies on the vectors that were there.
     let mut writes = vec![Write::DropUnusedVectors { scope: scope.clone() }];
     writes.extend(models::touch(scope, engine.store.snapshot()?.as_ref())?);
     engine.store.commit(Batch { preconditions: Vec::new(), writes })?;
-    // What is searched holds terms and vectors of what is gone: it is built anew from what is left.
     Ok(engine.projections.discard(scope)?)
 }
 

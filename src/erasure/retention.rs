@@ -7,7 +7,7 @@ use loom_storage::{Timestamp, Version};
 use parking_lot::Mutex;
 
 use super::Erased;
-use super::person::{erase_versions, every_version, still_needed};
+use super::person::{drop_unneeded, erase_versions, every_version, still_needed};
 use super::records::remove_blobs;
 use crate::config::number;
 use crate::engine::{Engine, Inner};
@@ -82,7 +82,11 @@ fn retain(engine: &Inner) -> Result<(), Error> {
         })?;
         drop(snapshot);
         let (mut blobs, mut erased) = (HashSet::new(), Erased::default());
+        if past.is_empty() {
+            continue;
+        }
         erase_versions(engine, &row.scope, past, &mut blobs, &mut erased, &mut HashSet::new())?;
+        drop_unneeded(engine, &row.scope)?;
         let needed = still_needed(engine.store.snapshot()?.as_ref(), &row.scope, &blobs)?;
         let blobs: Vec<_> = blobs.difference(&needed).copied().collect();
         remove_blobs(engine, &row.scope, &blobs)?;

@@ -1,7 +1,7 @@
 //! `/mcp`: the Model Context Protocol on the same port, for the same callers.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -19,6 +19,7 @@ use super::reply::{self, labelled};
 use super::shared::Door;
 use crate::error::Error;
 use crate::mcp::{Agents, Calls, Done, Work, refusal};
+use crate::ops;
 
 /// The code that the protocol has for a message that is no JSON, or that no reader may take two ways.
 const PARSE_ERROR: i32 = -32_700;
@@ -72,7 +73,12 @@ impl Calls for InPool {
     fn call(&self, op: &str, input: Map<String, Value>) -> Result<Value, Value> {
         let engine = &self.door.engine;
         let wait = Duration::from_millis(engine.config().http.index_wait_ms);
+        let started = Instant::now();
         let answer = engine.call(&self.admitted.caller.clone().waiting(wait), op, input);
+        if let Some(spec) = ops::find(op) {
+            let status = answer.as_ref().map_or_else(|error| error.code.status(), |_| 200);
+            self.door.metrics.record(spec.facts.name, status, started.elapsed());
+        }
         answer.map(|answer| answer.output).map_err(|error| refusal(&error))
     }
 

@@ -141,9 +141,10 @@ fn serve_door(
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), Error> {
     let address = admissible(listen, door.engine.config().access.auth)?;
+    let limits = &door.engine.config().http;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(ASYNC_THREADS)
-        .max_blocking_threads(door.pool.threads_max() + door.engine.config().http.uploads + PROBE_THREADS)
+        .max_blocking_threads(door.pool.threads_max() + limits.uploads + PROBE_THREADS)
         .thread_name("loom-http")
         .enable_all()
         .build()

@@ -12,8 +12,10 @@ use super::unified;
 use crate::op::{Kind, Spec};
 use crate::ops;
 
-/// Operations that no agent reaches: search and the reads ledger have `loom_search` in their place, and keys stay with people.
-const HIDDEN: [&str; 5] = ["knowledge.search", "knowledge.reads", "token.create", "token.list", "token.revoke"];
+/// Operations that no agent reaches: search and the reads ledger have `loom_search` in their place; keys, and what nothing brings
+/// back, stay with people.
+const HIDDEN: [&str; 6] =
+    ["knowledge.search", "knowledge.reads", "token.create", "token.list", "token.revoke", "erasure.request"];
 /// The operations that the default toolset lists.
 const DEFAULT: [&str; 5] =
     ["knowledge.get", "knowledge.outline", "knowledge.add", "knowledge.upsert", "knowledge.list"];
@@ -72,6 +74,7 @@ impl Registry {
             let instead = match op {
                 "knowledge.search" => "use loom_search, whose knowledge section is this search",
                 "knowledge.reads" => "what was read is for people, who call it as POST /v1/knowledge.reads",
+                "erasure.request" => "a person erases with `loom erase`",
                 _ => "a person makes keys with `loom token`",
             };
             return Err(refused("FORBIDDEN", &format!("{op} is not for agents: {instead}")));
@@ -231,7 +234,7 @@ fn op_tool(read_only: bool) -> Tool {
         "Any other operation that reads: history, formats, namespaces, findings and more. Call it without arguments for the \
          list."
     } else {
-        "Any other operation: delete, restore, edit metadata, history, ingest, namespaces, erasure and more. Call it without \
+        "Any other operation: delete, restore, edit metadata, history, ingest, namespaces and more. Call it without \
          arguments for the list."
     };
     let annotations =

@@ -1,6 +1,8 @@
 //! The command line: the built binary, as a user runs it.
 
 mod extracting;
+#[cfg(feature = "mcp")]
+mod owning;
 mod searching;
 
 use std::fs;

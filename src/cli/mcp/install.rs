@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
 use super::super::screen::Screen;
-use super::super::settings::{Global, Place};
+use super::super::settings::{Global, Place, setting};
 
 /// Print what a client's configuration needs, or write it there
 #[derive(clap::Args)]
@@ -105,7 +105,8 @@ fn entry(global: &Global, mcp: &super::Args) -> Result<Value, Failure> {
     let mut arguments = vec!["mcp".to_owned()];
     match global.place()? {
         Place::Server(address) => arguments.extend(["--server".into(), address]),
-        Place::Folder(folder) if global.data.is_some() => {
+        // The client starts it without what this shell has set.
+        Place::Folder(folder) if global.data.is_some() || setting("LOOM_DATA").is_some() => {
             let folder = std::path::absolute(&folder).map_err(Failure::io("cannot tell the folder's absolute path"))?;
             arguments.extend(["--data".into(), folder.display().to_string()]);
         }

@@ -102,11 +102,11 @@ pub fn header_refs() -> Value {
 pub fn paths() -> Map<String, Value> {
     let json_object = json!({ "application/json": { "schema": { "type": "object" } } });
     let text = json!({ "text/plain": { "schema": { "type": "string" } } });
-    let probe = |summary: &str, content: &Value, unready: bool| {
+    let probe = |summary: &str, content: &Value, refused: &[u16]| {
         let mut responses =
             json!({ "200": { "description": summary, "headers": header_refs(), "content": content.clone() } });
-        if unready {
-            responses["503"] = json!({ "$ref": "#/components/responses/Error503" });
+        for (status, response) in refs(|status| refused.contains(&status)) {
+            responses[status] = response;
         }
         json!({ "get": { "summary": summary, "tags": ["server"], "responses": responses } })
     };
@@ -114,11 +114,11 @@ pub fn paths() -> Map<String, Value> {
         ("/v1/knowledge.download".to_owned(), json!({ "get": download() })),
         ("/v1/knowledge.upload".to_owned(), json!({ "post": upload() })),
         ("/v1/backup".to_owned(), json!({ "post": backup() })),
-        ("/v1/ops".to_owned(), probe("Lists the operations with their role, kind and summary.", &json_object, false)),
-        ("/openapi.json".to_owned(), probe("Answers this document.", &json_object, false)),
-        ("/healthz".to_owned(), probe("Tells that the process is up.", &json_object, false)),
-        ("/readyz".to_owned(), probe("Tells whether searches see every write; 503 while not.", &json_object, true)),
-        ("/metrics".to_owned(), probe("Answers the server's numbers for Prometheus.", &text, false)),
+        ("/v1/ops".to_owned(), probe("Lists the operations with their role, kind and summary.", &json_object, &[])),
+        ("/openapi.json".to_owned(), probe("Answers this document.", &json_object, &[])),
+        ("/healthz".to_owned(), probe("Tells that the process is up.", &json_object, &[])),
+        ("/readyz".to_owned(), probe("Tells whether searches see every write; 503 while not.", &json_object, &[503])),
+        ("/metrics".to_owned(), probe("Answers the server's numbers for Prometheus.", &text, &[401, 403, 429, 500])),
     ])
 }
 
@@ -131,7 +131,7 @@ fn backup() -> Value {
             "content": bytes,
         }),
     )]);
-    responses.extend(refs(|status| [401, 403, 422, 500, 503].contains(&status)));
+    responses.extend(refs(|status| [401, 403, 422, 429, 500, 503].contains(&status)));
     json!({
         "operationId": "backup",
         "summary": "Streams a copy of everything that is stored, taken while other calls go on.",
@@ -162,7 +162,7 @@ fn upload() -> Value {
         "content": { "application/json": { "schema": { "type": "object", "properties": properties } } },
     });
     let mut responses = Map::from_iter([("201".to_owned(), stored)]);
-    responses.extend(refs(|status| [400, 401, 403, 413, 415, 422, 500, 503].contains(&status)));
+    responses.extend(refs(|status| [400, 401, 403, 404, 413, 415, 422, 429, 500, 503].contains(&status)));
     json!({
         "operationId": "knowledge.upload",
         "summary": "Stores a file's bytes, for knowledge.ingest to make a document of.",
@@ -207,7 +207,7 @@ fn download() -> Value {
             }),
         ),
     ]);
-    responses.extend(refs(|status| [401, 403, 404, 410, 422, 500, 503].contains(&status)));
+    responses.extend(refs(|status| [401, 403, 404, 410, 422, 429, 500, 503].contains(&status)));
     json!({
         "operationId": "knowledge.download",
         "summary": "Downloads a document's original file, or its text when none is stored.",
@@ -230,6 +230,6 @@ mod tests {
     fn codes_are_listed_once_in_the_order_of_their_statuses() {
         let listed: Vec<u16> = Code::ALL.iter().map(|code| code.status()).collect();
         assert!(listed.is_sorted());
-        assert_eq!(statuses(), [400, 401, 403, 404, 409, 410, 413, 415, 422, 500, 502, 503]);
+        assert_eq!(statuses(), [400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 500, 502, 503]);
     }
 }

@@ -70,9 +70,14 @@ pub struct Output {
     next_cursor: Option<String>,
 }
 
+/// `fields` leaves out those that it does not name.
+fn any_may_be_absent(schema: &mut schemars::Schema) {
+    schema.remove("required");
+}
+
 /// One listed document.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "_KnowledgeListEntry")]
+#[schemars(rename = "_KnowledgeListEntry", transform = any_may_be_absent)]
 struct Row {
     /// Its namespace.
     namespace: String,

@@ -12,7 +12,7 @@ use crate::harness::{Folder, add, check, ok, refused, search};
 #[test]
 fn a_duplicate_goes_once_it_is_confirmed_and_is_not_restored() {
     check(
-        r##"
+        r#"
 knowledge.add {"source_uri": "a", "content": "same text", "title": "First"}
 advance 1000
 knowledge.add {"source_uri": "b", "content": "same text", "title": "Second"}
@@ -27,7 +27,7 @@ knowledge.get {"source_uri": "b"}
 knowledge.restore {"source_uri": "b"}
 knowledge.dedup_list
 knowledge.dedup_list {"limit": 201}
-"##,
+"#,
         &expect![[r##"
             {"doc_id":"#01","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"a"}
             {"doc_id":"#02","chunks_created":1,"embedding_model":"loom-static-256","embedding_dim":256,"namespace":"local","source_uri":"b"}

@@ -161,6 +161,11 @@ fn a_persons_documents_go_and_those_of_others_stay() {
     let (ana, ben) = (person("ana"), person("ben"));
     write_marked(&engine, &ana, "team");
     write_marked(&engine, &ana, "other");
+    // A namespace that holds nothing but what she sent.
+    let bare = UploadRequest { namespace: "bare".into(), filename: "a.md".into(), ..UploadRequest::default() };
+    let mut upload = engine.begin_upload(&ana, bare).expect("it begins");
+    upload.write(MARKER.as_bytes()).expect("it fits");
+    upload.finish().expect("it is stored");
     let by = |caller: &Caller, uri: &str, content: &str| {
         as_person(
             &engine,
