@@ -45,6 +45,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
         let counted = self.count(&buffer.filled()[before..]);
         if let Err(error) = &counted {
             tracing::error!(%error, "the input ends here");
+            // A read that fails has read nothing.
+            buffer.set_filled(before);
         }
         Poll::Ready(counted)
     }
