@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loom_index::{Bounds, Projection, Projections, Source, UNSAVED_MAX};
-use loom_storage::{Batch, Committed, Error as Storage, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
+use loom_storage::{Batch, Committed, RedbOptions, RedbStore, Scope, Seq, Snapshot, Store, Write};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,7 @@ use crate::erasure;
 use crate::error::{Code, Error};
 use crate::extraction::Extractors;
 use crate::jobs::Queue;
+use crate::maintenance::open_error;
 use crate::models::Embedders;
 use crate::op::Answer;
 use crate::ops;
@@ -373,34 +374,10 @@ fn touched_scopes(batch: &Batch) -> Vec<Scope> {
     scopes
 }
 
-/// Why `folder` was not opened or made.
-pub(crate) fn open_error(folder: &Path, error: Storage) -> OpenError {
-    match error {
-        Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
-        error @ (Storage::Occupied { .. } | Storage::Transfer { .. } | Storage::Corrupt { what: "backup", .. }) => {
-            OpenError::Other(error.into())
-        }
-        other @ (Storage::Conflict { .. }
-        | Storage::RecordConflict { .. }
-        | Storage::Format { .. }
-        | Storage::Corrupt { .. }
-        | Storage::BlobGone { .. }
-        | Storage::Invalid(_)
-        | Storage::Halted
-        | Storage::Reopened
-        | Storage::Busy
-        | Storage::Unsettled { .. }
-        | Storage::Backend { .. }) => {
-            let message = format!("the data folder {} cannot be opened: {other}", folder.display());
-            OpenError::Other(Error { message, ..Error::from(other) })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use loom_index::Model;
-    use loom_storage::{BlobReader, BlobWriter, Hash, RecordWrite};
+    use loom_storage::{BlobReader, BlobWriter, Error as Storage, Hash, RecordWrite};
     use serde_json::Value;
 
     use super::*;

@@ -7,7 +7,7 @@ use std::path::Path;
 use loom_storage::{BackupSummary, Compacted, Error as Storage, RedbOptions, RedbStore, Scope};
 
 use crate::access::{self, ANY_NAMESPACE, Caller};
-use crate::engine::{Engine, INDEX_FOLDER, OpenError, open_error};
+use crate::engine::{Engine, INDEX_FOLDER, OpenError};
 use crate::error::{Code, Error};
 use crate::op::Role;
 
@@ -60,4 +60,28 @@ fn remove_index(folder: &Path) -> Result<(), Storage> {
 /// Reads a backup to its end; an error says what is wrong with it.
 pub fn check_backup(from: &mut dyn Read) -> Result<BackupSummary, Error> {
     Ok(loom_storage::check_backup(from)?)
+}
+
+/// Why `folder` was not opened or made.
+pub(crate) fn open_error(folder: &Path, error: Storage) -> OpenError {
+    match error {
+        Storage::Locked { folder, holder, note } => OpenError::Locked { folder, holder, address: note },
+        error @ (Storage::Occupied { .. } | Storage::Transfer { .. } | Storage::Corrupt { what: "backup", .. }) => {
+            OpenError::Other(error.into())
+        }
+        other @ (Storage::Conflict { .. }
+        | Storage::RecordConflict { .. }
+        | Storage::Format { .. }
+        | Storage::Corrupt { .. }
+        | Storage::BlobGone { .. }
+        | Storage::Invalid(_)
+        | Storage::Halted
+        | Storage::Reopened
+        | Storage::Busy
+        | Storage::Unsettled { .. }
+        | Storage::Backend { .. }) => {
+            let message = format!("the data folder {} cannot be opened: {other}", folder.display());
+            OpenError::Other(Error { message, ..Error::from(other) })
+        }
+    }
 }

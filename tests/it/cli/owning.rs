@@ -115,7 +115,9 @@ fn clients_and_the_service_are_set_up() {
     let named = file.to_str().unwrap();
     loom.ok(["mcp", "install", "cursor", "--write", "--file", named, "--namespace", "notes"]);
     let config = parsed(&fs::read_to_string(&file).unwrap());
-    assert_eq!(config["mcpServers"]["loom"]["args"], json!(["mcp", "--namespace", "notes"]));
+    // The client starts it without what this shell has set, so the folder is named.
+    let data = loom.data();
+    assert_eq!(config["mcpServers"]["loom"]["args"], json!(["mcp", "--data", data, "--namespace", "notes"]));
     let printed = parsed(&loom.ok(["mcp", "install", "vscode", "--json"]));
     assert!(printed["config"]["servers"]["loom"]["command"].is_string(), "{printed}");
     if cfg!(target_os = "linux") {
