@@ -113,7 +113,7 @@ fn clients_and_the_service_are_set_up() {
     let loom = Loom::new();
     let file = loom.work().join("client").join("mcp.json");
     let named = file.to_str().unwrap();
-    loom.ok(["mcp", "install", "cursor", "--write", "--file", named, "--namespace", "notes"]);
+    loom.ok(["mcp", "--namespace", "notes", "install", "cursor", "--write", "--file", named]);
     let config = parsed(&fs::read_to_string(&file).unwrap());
     // The client starts it without what this shell has set, so the folder is named.
     let data = loom.data();
