@@ -109,6 +109,21 @@ pub enum Value {
     Formula(String),
 }
 
+impl CellType {
+    /// Its name in the contract.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Bool => "bool",
+            Self::Date => "date",
+            Self::Datetime => "datetime",
+            Self::Time => "time",
+            Self::Duration => "duration",
+        }
+    }
+}
+
 impl Value {
     /// Its type; `None` for what is no value.
     pub fn cell_type(&self) -> Option<CellType> {
