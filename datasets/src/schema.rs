@@ -1,6 +1,6 @@
 //! What a dataset is: its columns, what it needs an answer to, what it left out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use loom_extract::contract::{CellType, Table};
@@ -168,9 +168,9 @@ impl Description {
     ///
     /// # Errors
     /// The name of a column in `types` that the table does not have.
-    pub fn of(table: &Table, types: &HashMap<String, CellType>) -> Result<Self, String> {
+    pub fn of(table: &Table, types: &BTreeMap<String, CellType>) -> Result<Self, String> {
         let (names, mut clarifications) = names(table);
-        if let Some(unknown) = types.keys().filter(|name| !names.contains(name)).min() {
+        if let Some(unknown) = types.keys().find(|name| !names.contains(name)) {
             return Err(unknown.clone());
         }
         let mut places = Places::default();

@@ -148,7 +148,7 @@ pub(crate) fn audit(description: &Description, row_ids: &Int64Array, arrays: &[(
         return Audit { marks: BooleanArray::from(marks), ..audit };
     }
     for (at, mark) in marks.iter_mut().enumerate() {
-        let found = label(&texts, at).and_then(|label| total(&numbers, at, label));
+        let found = label(&texts, at).and_then(|label| total(&numbers, at, &label));
         let Some(row) = found else {
             for column in &mut numbers {
                 if let Some(value) = value(column.values, at) {
@@ -211,7 +211,7 @@ fn label<'a>(texts: &[&'a ArrayRef], at: usize) -> Option<Label<'a>> {
             folded.strip_prefix(*word).is_some_and(|rest| rest.starts_with([' ', ':', '-', '(']))
                 || folded.strip_suffix(*word).is_some_and(|rest| rest.ends_with([' ', '-']))
         };
-        words.iter().any(|word| is_part(word)).then_some(false)
+        words.iter().any(is_part).then_some(false)
     };
     let is_alone = filled.all(|text| text.trim().is_empty());
     let found = |is_subtotal| move |is_whole| Label { text, is_subtotal, is_whole, is_alone };
@@ -219,7 +219,7 @@ fn label<'a>(texts: &[&'a ArrayRef], at: usize) -> Option<Label<'a>> {
 }
 
 /// The row as a total, where what it holds says so.
-fn total(numbers: &[Numbers<'_>], at: usize, label: Label<'_>) -> Option<TotalRow> {
+fn total(numbers: &[Numbers<'_>], at: usize, label: &Label<'_>) -> Option<TotalRow> {
     let stated: Vec<(&Numbers<'_>, i256)> =
         numbers.iter().filter_map(|column| value(column.values, at).map(|value| (column, value))).collect();
     let sums = |tally: fn(&Numbers<'_>) -> Tally| {

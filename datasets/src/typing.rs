@@ -1,6 +1,6 @@
 //! From a table of cells to columns of values.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -25,7 +25,8 @@ pub(crate) const TOTAL: &str = "total";
 /// The most characters of a rejected value that are shown.
 const SHOWN_CHARS_MAX: usize = 200;
 /// The decimal places of numbers, as a type has them.
-pub(crate) const SCALE: i8 = PLACES as i8;
+pub(crate) const SCALE: i8 = 9;
+const _: () = assert!(SCALE.unsigned_abs() as usize == PLACES);
 
 /// A table's values.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ pub(crate) fn stored_name(at: usize) -> String {
 ///
 /// # Errors
 /// [`Error::NoSuchColumn`] where `types` names a column that the table does not have.
-pub fn type_table(table: &Table, types: &HashMap<String, CellType>) -> Result<Dataset, Error> {
+pub fn type_table(table: &Table, types: &BTreeMap<String, CellType>) -> Result<Dataset, Error> {
     let mut description = Description::of(table, types).map_err(Error::NoSuchColumn)?;
     let mut columns: Vec<Building> = description
         .columns

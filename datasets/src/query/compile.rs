@@ -74,7 +74,7 @@ pub(super) fn compile(
     bound: &Bound,
     datasets: &[&Description],
     needed: &[Needed],
-    columns: Vec<Columns>,
+    columns: &[Columns],
     (limit, parts): (usize, usize),
 ) -> Result<DataFrame, Error> {
     let types = columns.iter().enumerate().flat_map(|(dataset, columns)| {
@@ -83,7 +83,7 @@ pub(super) fn compile(
     });
     let compiler = Compiler { bound, datasets, types: types.collect(), parts };
     let mut tables = Vec::new();
-    for (dataset, columns) in columns.into_iter().enumerate() {
+    for (dataset, columns) in columns.iter().enumerate() {
         tables.push(Some(compiler.table(context, dataset, columns, needed[dataset].leaves_totals)?));
     }
     let mut frame = tables[0].take().ok_or_else(|| Error::defect("a plan without datasets"))?;
@@ -120,10 +120,10 @@ impl Compiler<'_> {
         &self,
         context: &SessionContext,
         dataset: usize,
-        columns: Columns,
+        columns: &Columns,
         leaves_totals: bool,
     ) -> Result<DataFrame, Error> {
-        let (schema, batches) = batches(dataset, &columns)?;
+        let (schema, batches) = batches(dataset, columns)?;
         // In the order of the source: what comes first is in the first part.
         let share = batches.len().div_ceil(self.parts).max(1);
         let mut parts: Vec<Vec<RecordBatch>> = batches.chunks(share).map(<[RecordBatch]>::to_vec).collect();

@@ -117,7 +117,7 @@ impl Calculator {
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let parts = if adds_doubles(&bound, &descriptions) { 1 } else { self.limits.threads.max(1) };
         let context = self.context(parts)?;
-        let frame = compile::compile(&context, &bound, &descriptions, &needed, columns, (plan.limit, parts))?;
+        let frame = compile::compile(&context, &bound, &descriptions, &needed, &columns, (plan.limit, parts))?;
         let batches = self.collect(frame, until)?;
         let (mut rows, mut row_ids) = answer::rows(&bound, &batches)?;
         let truncated = rows.len() > plan.limit;
