@@ -3,6 +3,7 @@
 use crate::access::AccessSettings;
 use crate::chunk::ChunkSettings;
 use crate::clock::Clock;
+use crate::datasets::DatasetSettings;
 use crate::disk::FreeSpace;
 use crate::embed::{ApiKey, EmbedSettings};
 use crate::erasure::RetentionSettings;
@@ -35,6 +36,8 @@ pub struct Config {
     pub documents: DocumentLimits,
     /// How files are ingested.
     pub ingest: IngestSettings,
+    /// What datasets and the calculations over them may use.
+    pub datasets: DatasetSettings,
     /// When originals that nothing needs are removed.
     pub sweep: SweepSettings,
     /// How long what was written is kept.
@@ -163,6 +166,7 @@ impl Default for Config {
                 blob_quota_bytes: 0,
             },
             ingest: IngestSettings::default(),
+            datasets: DatasetSettings::default(),
             sweep: SweepSettings::default(),
             retention: RetentionSettings::default(),
             search: SearchSettings::default(),
@@ -236,6 +240,7 @@ impl Config {
         number(lookup, "LOOM_KNOWLEDGE_UPLOAD_MAX_BYTES", &mut documents.original_bytes, 1)?;
         number(lookup, "LOOM_DOCUMENT_BLOB_QUOTA_BYTES", &mut documents.blob_quota_bytes, 0)?;
         config.ingest.set(lookup)?;
+        config.datasets.set(lookup)?;
         config.sweep.set(lookup)?;
         config.retention.set(lookup)?;
         let fanout_max = &mut config.search.fanout_namespaces_max;

@@ -2,6 +2,8 @@
 //! prepare before its batch is committed.
 
 use std::cell::{Cell, RefCell};
+#[cfg(feature = "datasets")]
+use std::io::Read as _;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -129,6 +131,27 @@ impl<'e> Reading<'e> {
     /// The extractors.
     pub fn extractors(&self) -> &Extractors {
         &self.engine.extractors
+    }
+
+    /// What runs plans over datasets.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn calculator(&self) -> &loom_datasets::Calculator {
+        &self.engine.calculator
+    }
+
+    /// The bytes of a blob.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn read_blob(&self, scope: &Scope, hash: &Hash) -> Result<Vec<u8>, Error> {
+        let mut blob = self.engine.store.read_blob(scope, hash)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(blob.size()).unwrap_or(0));
+        blob.read_to_end(&mut bytes).map_err(Error::internal)?;
+        Ok(bytes)
+    }
+
+    /// What is stored by now.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn fresh(&self) -> Result<Box<dyn Snapshot>, Error> {
+        Ok(self.engine.store.snapshot()?)
     }
 
     /// When the call has had its time.

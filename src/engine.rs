@@ -80,6 +80,8 @@ pub(crate) struct Inner {
     pub(crate) embedders: Embedders,
     pub(crate) rerankers: Rerankers,
     pub(crate) extractors: Extractors,
+    #[cfg(feature = "datasets")]
+    pub(crate) calculator: loom_datasets::Calculator,
     pub(crate) config: Config,
     closed: AtomicBool,
     /// Whether the close has written the projections, or tried to.
@@ -141,6 +143,8 @@ impl Engine {
             embedders,
             rerankers,
             extractors,
+            #[cfg(feature = "datasets")]
+            calculator: crate::datasets::calculator(&config.datasets),
             config,
             closed: AtomicBool::new(false),
             written: Mutex::new(false),

@@ -41,6 +41,10 @@ pub enum Code {
     ChecksumMismatch,
     /// The original's bytes are no longer stored.
     BlobGone,
+    /// A dataset's schema needs approval first.
+    NeedsClarification,
+    /// A query needs more rows, time or memory than one may use.
+    QueryLimit,
     /// The caller has used up its calls.
     RateLimited,
     /// A queue or lease is full past a short wait.
@@ -57,7 +61,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of their statuses.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::BadJson,
         Self::ConfirmMismatch,
         Self::Unauthenticated,
@@ -71,6 +75,8 @@ impl Code {
         Self::UnsupportedFile,
         Self::ValidationFailed,
         Self::ChecksumMismatch,
+        Self::NeedsClarification,
+        Self::QueryLimit,
         Self::RateLimited,
         Self::Internal,
         Self::ProviderRefused,
@@ -90,7 +96,7 @@ impl Code {
             Self::BlobGone => 410,
             Self::PayloadTooLarge => 413,
             Self::UnsupportedFile => 415,
-            Self::ValidationFailed | Self::ChecksumMismatch => 422,
+            Self::ValidationFailed | Self::ChecksumMismatch | Self::NeedsClarification | Self::QueryLimit => 422,
             Self::RateLimited => 429,
             Self::Internal => 500,
             Self::ProviderRefused => 502,

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use loom_storage::{
     Batch, BlobRow, Chunk, ChunkId, Document, Hash, Head, NewChunk, NewVersion, Original, Place, Precondition, Scope,
-    Version, VersionId, Write,
+    Snapshot, Version, VersionId, Write,
 };
 use serde_json::{Map, Value};
 
@@ -128,6 +128,14 @@ pub fn head_unchanged(scope: &Scope, source_uri: &str, head: Option<&Head>) -> P
         scope: scope.clone(),
         source_uri: source_uri.to_owned(),
         changed: head.map(|head| head.changed),
+    }
+}
+
+/// The version that a source address serves.
+pub fn live_in(snapshot: &dyn Snapshot, scope: &Scope, source_uri: &str) -> Result<Option<Version>, Error> {
+    match snapshot.head(scope, source_uri)?.filter(|head| head.live) {
+        Some(head) => Ok(snapshot.version(scope, head.version)?),
+        None => Ok(None),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What nobody needs any more: originals and artifacts that no live document names, and records of uploads and ingests
+//! What nobody needs any more: originals, artifacts and rows of datasets that no live document names, and records of uploads and ingests
 //! past their time.
 //!
 //! A blob is needed by the live documents that name it as their original or artifact, by uploads that can still be ingested,
@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::audit;
 use crate::config::number;
+use crate::datasets::{DATASETS, snapshot_hashes, snapshots_of};
 use crate::engine::{Engine, Inner};
 use crate::error::Error;
 use crate::extracted::{ARTIFACTS, ArtifactRow, artifact_key};
@@ -164,6 +165,7 @@ fn needed_in(engine: &Inner, snapshot: &dyn Snapshot, scope: &Scope) -> Result<H
         {
             let row: ArtifactRow = serde_json::from_slice(&record.value).map_err(Error::internal)?;
             needed.extend(Hash::from_hex(&row.sha256));
+            needed.extend(snapshots_of(snapshot, scope, version.doc_id)?);
         }
     }
     let now = engine.config.clock.now();
@@ -228,7 +230,7 @@ fn expire_jobs(engine: &Inner) -> Result<u64, Error> {
         let job: Job = serde_json::from_slice(&record.value).map_err(Error::internal)?;
         Ok(job.state.is_over() && job.updated_at <= newest)
     })?;
-    Ok(jobs + expire_artifacts(engine)?)
+    Ok(jobs + expire_artifacts(engine)? + expire_datasets(engine)?)
 }
 
 /// Removes the rows of artifacts whose bytes are gone: of versions that are no longer live.
@@ -241,6 +243,24 @@ fn expire_artifacts(engine: &Inner) -> Result<u64, Error> {
             return Err(Error::internal("an artifact's row has no namespace or hash"));
         };
         Ok(snapshot.blob(&Scope::new(org, namespace), &hash)?.is_none())
+    })
+}
+
+/// Removes the records of datasets whose rows are gone: of versions that are no longer live.
+fn expire_datasets(engine: &Inner) -> Result<u64, Error> {
+    let snapshot = engine.store.snapshot()?;
+    expire(engine, DATASETS, |record| {
+        let mut parts = record.key[DATASETS.len()..].split('/');
+        let (Some(org), Some(namespace)) = (parts.next(), parts.next()) else {
+            return Err(Error::internal("a record of datasets has no namespace"));
+        };
+        let scope = Scope::new(org, namespace);
+        for hash in snapshot_hashes(record)? {
+            if snapshot.blob(&scope, &hash)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     })
 }
 

@@ -225,6 +225,11 @@ impl Description {
     }
 }
 
+/// The names of a table's columns as a dataset has them, each once.
+pub fn column_names(table: &Table) -> Vec<String> {
+    names(table).0
+}
+
 /// The names of a table's columns, each once, and what is unclear about them.
 fn names(table: &Table) -> (Vec<String>, Vec<Clarification>) {
     let mut clarifications = Vec::new();

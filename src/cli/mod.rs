@@ -9,6 +9,8 @@ mod client;
 mod compact;
 mod completions;
 mod config;
+#[cfg(feature = "datasets")]
+mod datasets;
 mod demo;
 mod doctor;
 mod erase;
@@ -17,12 +19,16 @@ mod eval;
 mod extractor;
 mod failure;
 mod get;
+#[cfg(feature = "datasets")]
+mod grid;
 mod ingest;
 mod list;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod model;
 mod outline;
+#[cfg(feature = "datasets")]
+mod query;
 mod reasons;
 mod rechunk;
 mod restore;
@@ -66,6 +72,10 @@ enum Command {
     Get(get::Args),
     Outline(outline::Args),
     List(list::Args),
+    #[cfg(feature = "datasets")]
+    Datasets(datasets::Args),
+    #[cfg(feature = "datasets")]
+    Query(Box<query::Args>),
     Rm(rm::Args),
     Restore(restore::Args),
     Serve(serve::Args),
@@ -130,6 +140,10 @@ fn run(global: &Global, command: Command, screen: &mut Screen) -> Result<(), Fai
         Command::Get(args) => get::run(global, &args, screen),
         Command::Outline(args) => outline::run(global, &args, screen),
         Command::List(args) => list::run(global, &args, screen),
+        #[cfg(feature = "datasets")]
+        Command::Datasets(args) => datasets::run(global, &args, screen),
+        #[cfg(feature = "datasets")]
+        Command::Query(args) => query::run(global, &args, screen),
         Command::Rm(args) => rm::run(global, args, screen),
         Command::Restore(args) => restore::run(global, &args, screen),
         Command::Serve(args) => serve::run(global, &args, screen),

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Erased;
 use super::records::{hush, remove, remove_blobs};
+use crate::datasets::{self, DATASETS};
 use crate::engine::Inner;
 use crate::error::Error;
 use crate::extracted::ARTIFACTS;
@@ -27,7 +28,8 @@ pub(super) fn erase(engine: &Inner, scope: &Scope, erased: &mut Erased) -> Resul
     })?;
     let of_scope = |start: &str| format!("{start}{}/{}/", scope.org, scope.namespace);
     engine.reads.forget(scope, |_| true);
-    for start in [UPLOADS, ARTIFACTS, READS] {
+    datasets::forget(engine);
+    for start in [UPLOADS, ARTIFACTS, DATASETS, READS] {
         erased.records += remove(engine, &of_scope(start), |_| Ok(true))?;
     }
     let snapshot = engine.store.snapshot()?;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::Erased;
 use super::namespace::catalogued;
 use super::records::{hush, remove, remove_blobs};
+use crate::datasets::{self, datasets_key, snapshots_of};
 use crate::engine::Inner;
 use crate::error::Error;
 use crate::extracted::{ArtifactRow, artifact_key};
@@ -38,6 +39,7 @@ pub(super) fn erase(engine: &Inner, org: &str, actor: &str, resumed: bool, erase
         }
         let is_gone = |uri: &str| gone.contains(&(scope.namespace.clone(), uri.to_owned()));
         engine.reads.forget(&scope, is_gone);
+        datasets::forget(engine);
         erased.records += remove(engine, &reads::prefix(&scope), |record| {
             let read: reads::Read = serde_json::from_slice(&record.value).map_err(Error::internal)?;
             Ok(is_gone(&read.source_uri))
@@ -160,6 +162,13 @@ pub(super) fn erase_versions(
                     erased.records += 1;
                     batch.writes.push(Write::Record(RecordWrite { key, value: None }));
                 }
+                let datasets = snapshots_of(snapshot.as_ref(), scope, version.doc_id)?;
+                if !datasets.is_empty() {
+                    blobs.extend(datasets);
+                    erased.records += 1;
+                    let key = datasets_key(scope, version.doc_id);
+                    batch.writes.push(Write::Record(RecordWrite { key, value: None }));
+                }
             }
             batch.writes.push(one(scope, source_uri, versions, at));
         }
@@ -206,6 +215,7 @@ pub(super) fn still_needed(
             let row: ArtifactRow = serde_json::from_slice(&record.value).map_err(Error::internal)?;
             needed.extend(Hash::from_hex(&row.sha256));
         }
+        needed.extend(snapshots_of(snapshot, scope, version.doc_id)?);
         Ok(())
     })?;
     let prefixes = [format!("{UPLOADS}{}/{}/", scope.org, scope.namespace), jobs::prefix(scope)];

@@ -11,6 +11,7 @@ use super::queue::Taken;
 use crate::access::Caller;
 use crate::chunk::{self, Extracted};
 use crate::context::{Planning, Reading};
+use crate::datasets::{Tables, datasets_unchanged};
 use crate::deadline::Deadline;
 use crate::disk;
 use crate::engine::Inner;
@@ -33,15 +34,18 @@ pub(super) fn publish(
     taken: &Taken<'_>,
     job: &mut Job,
     mut changed: Seq,
-    artifact: Artifact,
+    mut artifact: Artifact,
     until: Instant,
 ) -> Result<Published, Stopped> {
     let described = Described::of(job, &artifact);
     let kept = extracted::kept_artifact(engine, &taken.scope, &artifact)?;
-    let extracted = chunk::cut_artifact(artifact, engine.config.chunks);
+    let (tables, warning) = Tables::take(&mut artifact, engine.config.datasets.per_file_max);
+    job.warnings.extend(warning);
+    let extracted = chunk::cut_artifact(artifact, tables.all(), engine.config.chunks);
     refuse_unpublishable(engine, job, &extracted)?;
     engine.queue.set_stage(job.id, Stage::Embed);
     let caller = Caller::on_behalf_of(&job.ask.actor);
+    let mut datasets = None;
     for attempt in 1.. {
         check_stop(engine, taken)?;
         let reading = Reading::new(engine, &caller, Deadline::until(until))?;
@@ -55,6 +59,8 @@ pub(super) fn publish(
             let message = format!("the live revision is {revision}, not the expected one");
             return Err(Stopped::failed("revision_conflict", message));
         }
+        let typed_by;
+        (datasets, typed_by) = tables.prepare(engine, planning.snapshot(), &taken.scope, live.as_ref(), datasets)?;
         let version =
             extracted::version(&planning, &taken.scope, &job.ask.source_uri, &described, &extracted, live.as_ref());
         let (doc_id, chunks) = (version.doc_id, version.chunks.len());
@@ -75,6 +81,13 @@ pub(super) fn publish(
         batch.writes.extend(writes);
         if let Some(artifact) = &kept {
             batch.writes.extend(artifact.writes(&taken.scope, doc_id)?);
+        }
+        if let Some(datasets) = &mut datasets {
+            datasets.place(&extracted.marks);
+            batch.writes.extend(datasets.writes(&taken.scope, doc_id)?);
+        }
+        if let Some((live, changed)) = live.as_ref().zip(typed_by) {
+            batch.preconditions.push(datasets_unchanged(&taken.scope, live.doc_id, changed));
         }
         if let Some(bytes) = disk::bytes(&batch) {
             engine.disk.admit(bytes)?;

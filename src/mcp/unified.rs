@@ -67,6 +67,7 @@ pub(super) fn tool() -> Tool {
             "namespace": { "type": "string" }, "source_uri": { "type": "string" }, "title": { "type": "string" },
             "section": { "type": "string" }, "revision": { "type": "integer" }, "chunk_idx": { "type": "integer" },
             "similarity": { "type": ["number", "null"] }, "score": { "type": "number" },
+            "dataset_id": { "type": "string", "description": "The table's dataset, for knowledge.query." },
             "content": { "type": "string" }, "locator": {}, "truncated": { "type": "boolean" },
         },
         "required": ["namespace", "source_uri", "revision", "chunk_idx", "content"],
@@ -239,6 +240,9 @@ fn fitted(hit: &Value, left: usize) -> (Option<Value>, usize) {
     let mut passage = json!({});
     for name in ["namespace", "source_uri", "title", "section", "revision", "chunk_idx", "similarity", "score"] {
         passage[name] = hit[name].clone();
+    }
+    if !hit["dataset_id"].is_null() {
+        passage["dataset_id"] = hit["dataset_id"].clone();
     }
     if !hit["locator"].is_null() {
         passage["locator"] = hit["locator"].clone();

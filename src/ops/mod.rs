@@ -15,6 +15,10 @@ pub const ALL: &[Spec] = &[
     Spec::command::<knowledge::add::Add>(),
     Spec::command::<knowledge::bulk_add::BulkAdd>(),
     Spec::command::<knowledge::bulk_delete::BulkDelete>(),
+    #[cfg(feature = "datasets")]
+    Spec::command::<knowledge::dataset_approve::DatasetApprove>(),
+    #[cfg(feature = "datasets")]
+    Spec::query::<knowledge::dataset_get::DatasetGet>(),
     Spec::query::<knowledge::dedup_list::DedupList>(),
     Spec::command::<knowledge::dedup_resolve::DedupResolve>(),
     Spec::command::<knowledge::delete::Delete>(),
@@ -27,6 +31,8 @@ pub const ALL: &[Spec] = &[
     Spec::query::<knowledge::inspect::Inspect>(),
     Spec::query::<knowledge::list::List>(),
     Spec::query::<knowledge::outline::Outline>(),
+    #[cfg(feature = "datasets")]
+    Spec::query::<knowledge::query::Query>(),
     Spec::query::<knowledge::reads::Reads>(),
     Spec::command::<knowledge::restore::Restore>(),
     Spec::query::<knowledge::search::Search>(),

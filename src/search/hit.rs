@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use loom_storage::{Chunk, Place, Scope, Timestamp, Version, VersionId};
+use loom_storage::{Chunk, DocId, Place, Scope, Timestamp, Version, VersionId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -55,6 +55,9 @@ pub struct Hit {
     pub siblings_folded: u32,
     /// Its block type; empty for a text.
     pub block_type: String,
+    /// The dataset that its table is, for `knowledge.query`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dataset_id: Option<String>,
     /// Where it stands in its source: lines and characters of a text.
     pub locator: Option<Map<String, Value>>,
     /// The two sentences nearest to the query, when asked for.
@@ -73,6 +76,8 @@ pub struct Hit {
     /// Why it stands where it stands, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Box<Explanation>>,
+    #[serde(skip)]
+    pub(super) document: DocId,
     #[serde(skip)]
     pub(super) written: Timestamp,
     /// Its document's version.
@@ -130,6 +135,8 @@ impl Hit {
             noise: chunk.noise,
             siblings_folded: 0,
             block_type: chunk.block_type,
+            dataset_id: None,
+            document: version.doc_id,
             span: None,
             session_id: document.session_id.clone(),
             source_class: document.source_class.clone(),

@@ -15,11 +15,14 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use loom_extract::contract::BlockKind;
 use loom_index::fuse::{Fusion, Parts, Scores, Weights};
 use loom_index::{Candidate, Filter, LegHits};
 use loom_storage::{ChunkId, Scope, Snapshot, Version, VersionId};
 
+use crate::chunk::MIXED;
 use crate::context::Reading;
+use crate::datasets::Briefs;
 use crate::error::Error;
 use crate::keys;
 use crate::ops::knowledge::search::SearchMode;
@@ -151,6 +154,7 @@ pub fn run(reading: &Reading<'_>, reach: &Reach, request: &Request<'_>) -> Resul
         rank::collapse(&mut found.hits);
     }
     found.hits.truncate(request.top_k);
+    name_datasets(&scopes, &mut found)?;
     if request.narrow_spans {
         spans::narrow(reading, &scopes, request.query, &known.vectors, &mut found.hits)?;
     }
@@ -223,6 +227,19 @@ fn explain_hits(request: &Request<'_>, hits: &mut [Hit]) {
                 explain::matched_terms(request.query, &[&hit.title, &hit.section, &hit.content]);
         }
     }
+}
+
+/// Says of hits in tables which datasets those are.
+fn name_datasets(scopes: &[Scope], found: &mut Found) -> Result<(), Error> {
+    let mut briefs = Briefs::default();
+    let in_table = |hit: &&mut Hit| hit.block_type == BlockKind::Table.name() || hit.block_type == MIXED;
+    for hit in found.hits.iter_mut().filter(in_table) {
+        let scope = scopes.iter().find(|scope| scope.namespace == hit.namespace);
+        if let Some((scope, snapshot)) = scope.and_then(|scope| Some((scope, found.snapshots.get(scope)?))) {
+            hit.dataset_id = briefs.of_chunk(snapshot.as_ref(), scope, hit.document, hit.chunk_idx)?;
+        }
+    }
+    Ok(())
 }
 
 fn expand_hits(scopes: &[Scope], how: Expand, found: &mut Found) -> Result<(), Error> {

@@ -23,6 +23,8 @@ pub struct Mark {
     pub locator: Option<Locator>,
     /// The names that its blocks define or read.
     pub keys: Vec<String>,
+    /// The number of the table that it has rows of; the first where there are several.
+    pub table: Option<u32>,
 }
 
 /// A mark for each piece.
@@ -61,6 +63,7 @@ fn mark(text: &str, piece: &Piece, blocks: &[Laid<'_>], spelt: &mut BTreeMap<usi
         block_type: block_type(&blocks[first..end]),
         locator: locator(&blocks[first..end], &range, piece.place),
         keys: names(text, piece, (&blocks[first..end], first), &range, spelt),
+        table: blocks[first..end].iter().find_map(|laid| laid.block.table),
     }
 }
 

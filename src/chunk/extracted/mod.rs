@@ -8,7 +8,7 @@
 mod mark;
 mod write;
 
-use loom_extract::contract::{Artifact, Block, BlockKind, Locator};
+use loom_extract::contract::{Artifact, Block, BlockKind, Locator, Table};
 use loom_storage::Place;
 
 use super::cut::{Cut, cut, cut_outlined};
@@ -51,17 +51,17 @@ struct LaidRows<'a> {
     ends: Vec<(usize, u64)>,
 }
 
-/// Makes a document of an artifact that [`loom_extract::contract::check`] has passed.
+/// Makes a document of an artifact that [`loom_extract::contract::check`] has passed, and of its tables.
 ///
 /// A blank artifact has no pieces; it is for the caller to refuse.
-pub fn cut_artifact(artifact: Artifact, settings: ChunkSettings) -> Extracted {
-    let Artifact { text, blocks, tables, format, .. } = artifact;
+pub fn cut_artifact(artifact: Artifact, tables: &[Table], settings: ChunkSettings) -> Extracted {
+    let Artifact { text, blocks, format, .. } = artifact;
     let is_markdown = text.is_some() && format == MARKDOWN;
     let (text, laid) = if let Some(text) = text {
         let laid = place(&text, &blocks);
         (text, laid)
     } else {
-        let Written { text, blocks } = write(&blocks, &tables);
+        let Written { text, blocks } = write(&blocks, tables);
         (text, blocks)
     };
     let cut = if is_markdown { cut(&text, settings) } else { cut_outlined(&text, &outline(&text, &laid), settings) };

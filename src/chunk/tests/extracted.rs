@@ -21,7 +21,8 @@ fn of(blocks: Vec<Block>) -> Artifact {
 
 /// Cuts in windows of 200 characters that step by 150.
 fn cut(artifact: Artifact) -> Extracted {
-    cut_artifact(artifact, settings(200, 150))
+    let tables = artifact.tables.clone();
+    cut_artifact(artifact, &tables, settings(200, 150))
 }
 
 fn passages(extracted: &Extracted) -> Vec<&str> {
@@ -41,7 +42,7 @@ fn blocks_are_written_as_markdown_and_headings_make_sections() {
         block(BlockKind::Note, "A note."),
         block(BlockKind::Paragraph, "  "),
     ];
-    let extracted = cut_artifact(of(blocks), settings(1500, 1200));
+    let extracted = cut_artifact(of(blocks), &[], settings(1500, 1200));
     assert_eq!(
         extracted.text,
         "Before.\n\n## Two lines\n\n- first\n  - nested\n3. third\n\n> said\n> so\n\n````rust\nlet a = \"```\";\n# no heading\n````\n\nA note.\n"

@@ -4,6 +4,13 @@ pub mod add;
 pub mod bulk_add;
 pub mod upsert;
 
+#[cfg(feature = "datasets")]
+pub mod dataset_approve;
+#[cfg(feature = "datasets")]
+pub mod dataset_get;
+#[cfg(feature = "datasets")]
+pub mod query;
+
 pub mod formats;
 pub mod get;
 pub mod history;

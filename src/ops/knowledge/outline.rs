@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Reading;
+use crate::datasets::{Brief, Briefs};
 use crate::error::Error;
 use crate::ingest;
 use crate::limits;
@@ -51,6 +52,9 @@ pub struct Output {
     chunk_count: u32,
     /// Its headings in document order.
     sections: Vec<Entry>,
+    /// The datasets that its tables are, for `knowledge.query`; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    datasets: Vec<Brief>,
     /// The text of the section asked for; null when none was or none matched.
     section_content: Option<String>,
     /// The chunks that the text was assembled from.
@@ -100,6 +104,7 @@ impl Query for Outline {
             structured: !sections.is_empty(),
             chunk_count: version.chunk_count,
             sections: sections.into_iter().map(entry).collect(),
+            datasets: Briefs::default().of_version(reading.snapshot(), &scope, version.doc_id)?,
             section_content,
             section_chunk_idxs,
         })
