@@ -24,6 +24,7 @@ pub(crate) struct Asked {
 /// What a plan was calculated from, and what came of it.
 pub(crate) struct Calculated {
     pub answer: Answer,
+    pub plan: Plan,
     /// The datasets in the plan's order.
     pub read: Vec<Read>,
     /// How long it took, in milliseconds.
@@ -32,6 +33,8 @@ pub(crate) struct Calculated {
 
 /// A dataset that was read.
 pub(crate) struct Read {
+    /// What the plan calls it: its id where the caller gave it no other name.
+    pub alias: String,
     pub revision: Revision,
     pub dataset: StoredDataset,
 }
@@ -52,9 +55,15 @@ pub(crate) fn forget(engine: &Inner) {
 }
 
 /// Runs a plan over the live snapshots of the datasets it names.
-pub(crate) fn query(reading: &Reading<'_>, scope: &Scope, asked: &[Asked], plan: &Plan) -> Result<Calculated, Error> {
+pub(crate) fn query(
+    reading: &Reading<'_>,
+    scope: &Scope,
+    asked: &[Asked],
+    mut plan: Plan,
+) -> Result<Calculated, Error> {
     let read = asked.iter().enumerate().map(|(at, asked)| live(reading, scope, at, asked));
     let read = read.collect::<Result<Vec<_>, _>>()?;
+    plan.datasets = read.iter().map(|read| read.alias.clone()).collect();
     let loads: Vec<_> = read.iter().map(|read| load(reading, scope, &read.dataset)).collect();
     let sources = read.iter().zip(&loads).map(|(read, load)| Source {
         snapshot_id: &read.dataset.snapshot_id,
@@ -63,7 +72,7 @@ pub(crate) fn query(reading: &Reading<'_>, scope: &Scope, asked: &[Asked], plan:
     });
     let sources: Vec<Source<'_>> = sources.collect();
     let started = Instant::now();
-    let answer = reading.calculator().run(plan, &sources, reading.deadline());
+    let answer = reading.calculator().run(&plan, &sources, reading.deadline());
     let elapsed_ms = started.elapsed().as_secs_f64() * 1e3;
     reading.time("calculate", elapsed_ms);
     drop(sources);
@@ -81,7 +90,7 @@ pub(crate) fn query(reading: &Reading<'_>, scope: &Scope, asked: &[Asked], plan:
             return Err(Error { field, ..Error::new(Code::PreconditionFailed, message) });
         }
     }
-    Ok(Calculated { answer, read, elapsed_ms })
+    Ok(Calculated { answer, plan, read, elapsed_ms })
 }
 
 type Load<'a> = Box<dyn Fn() -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> + 'a>;
@@ -142,7 +151,8 @@ fn live(reading: &Reading<'_>, scope: &Scope, at: usize, asked: &Asked) -> Resul
         let message = format!("the rows of {source_uri:?} were removed while it was deleted: ingest the file again");
         return refused(Code::BlobGone, "source_uri", message);
     }
-    Ok(Read { revision, dataset: dataset.clone() })
+    let alias = if asked.alias.is_empty() { &dataset.dataset_id } else { &asked.alias };
+    Ok(Read { alias: alias.clone(), revision, dataset: dataset.clone() })
 }
 
 /// What a caller is told of a plan that was not run to its end.
@@ -160,26 +170,27 @@ fn told(error: Wrong) -> Error {
 
 impl Calculated {
     /// Why the result may not cover its sources, a sentence for each dataset that left something out.
-    pub fn incomplete(&self, asked: &[Asked]) -> Vec<String> {
-        let reasons = self.read.iter().zip(asked).filter_map(|(read, asked)| {
+    pub fn incomplete(&self) -> Vec<String> {
+        let reasons = self.read.iter().filter_map(|read| {
             let mut reasons = read.dataset.incomplete(false);
             let rejected = read.dataset.description.rejected.count;
             if rejected > 0 {
-                reasons.push(format!("{rejected} rows were rejected (knowledge.dataset_get lists the first)"));
+                let rows = if rejected == 1 { "row was" } else { "rows were" };
+                reasons.push(format!("{rejected} {rows} rejected (knowledge.dataset_get lists the first)"));
             }
-            (!reasons.is_empty()).then(|| format!("{}: {}", asked.alias, reasons.join("; ")))
+            (!reasons.is_empty()).then(|| format!("{}: {}", read.alias, reasons.join("; ")))
         });
         reasons.collect()
     }
 
     /// A plan as it was run, for the receipt.
-    pub fn plan(&self, plan: &Plan, asked: &[Asked]) -> Result<Value, Error> {
-        let mut value = serde_json::to_value(plan).map_err(Error::internal)?;
+    pub fn shown_plan(&self, asked: &[Asked]) -> Result<Value, Error> {
+        let mut value = serde_json::to_value(&self.plan).map_err(Error::internal)?;
         value["datasets"] = asked
             .iter()
             .zip(&self.read)
             .map(|(asked, read)| {
-                json!({ "source_uri": asked.source_uri, "dataset_id": read.dataset.dataset_id, "alias": asked.alias })
+                json!({ "source_uri": asked.source_uri, "dataset_id": read.dataset.dataset_id, "alias": read.alias })
             })
             .collect();
         Ok(value)

@@ -156,7 +156,7 @@ impl op::Query for Query {
             asked.push(Asked { source_uri: dataset.source_uri, dataset_id: dataset.dataset_id, alias: dataset.alias });
         }
         let plan = Plan {
-            datasets: asked.iter().map(|asked| asked.alias.clone()).collect(),
+            datasets: Vec::new(),
             conditions: input.conditions,
             joins: input.joins,
             group_by: input.group_by,
@@ -166,23 +166,23 @@ impl op::Query for Query {
             limit: input.limit as usize,
             include_totals: input.include_totals,
         };
-        let calculated = query(reading, &scope, &asked, &plan)?;
-        let incomplete = calculated.incomplete(&asked);
+        let calculated = query(reading, &scope, &asked, plan)?;
+        let incomplete = calculated.incomplete();
         let snapshots = calculated.read.iter().zip(&asked).map(|(read, asked)| {
             let description = &read.dataset.description;
             QuerySnapshot {
-                alias: asked.alias.clone(),
+                alias: read.alias.clone(),
                 source_uri: asked.source_uri.clone(),
                 dataset_id: read.dataset.dataset_id.clone(),
                 snapshot_id: read.dataset.snapshot_id.clone(),
                 revision: read.revision.0,
                 row_count: description.row_count,
                 rejected_rows: description.rejected.count,
-                total_rows_left_out: if plan.include_totals { 0 } else { description.totals.count },
+                total_rows_left_out: if calculated.plan.include_totals { 0 } else { description.totals.count },
             }
         });
         let snapshots = snapshots.collect();
-        let plan = calculated.plan(&plan, &asked)?;
+        let plan = calculated.shown_plan(&asked)?;
         let answer = calculated.answer;
         Ok(Output {
             columns: answer.columns,

@@ -1,6 +1,7 @@
 //! What each operation answers, call by call: transcripts that are the same in process and over HTTP.
 
 mod curating;
+mod datasets;
 mod deleting;
 mod erasing;
 mod errors;
