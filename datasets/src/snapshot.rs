@@ -1,12 +1,15 @@
 //! A dataset's rows as a Parquet file: one column for the rows' numbers, one for those that state totals, one for each stored column.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -50,7 +53,7 @@ impl Snapshot {
     /// [`Error::Damaged`].
     pub fn open(file: Vec<u8>) -> Result<Self, Error> {
         let file = Bytes::from(file);
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(damaged)?;
+        let metadata = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(damaged))?;
         Ok(Self { file, metadata })
     }
 
@@ -62,20 +65,49 @@ impl Snapshot {
     pub(crate) fn column(&self, name: &str) -> Result<impl Iterator<Item = Result<ArrayRef, Error>> + use<>, Error> {
         let builder = self.reader();
         let mask = ProjectionMask::columns(builder.parquet_schema(), [name]);
-        let reader = builder.with_projection(mask).build().map_err(damaged)?;
-        Ok(reader.map(|batch| batch.map(|batch| Arc::clone(batch.column(0))).map_err(damaged)))
+        let batches = Batches::of(builder.with_projection(mask))?;
+        Ok(batches.map(|batch| batch.map(|batch| Arc::clone(batch.column(0)))))
     }
 
     /// The first rows, in batches.
     pub(crate) fn first_rows(&self, rows: usize) -> Result<Vec<RecordBatch>, Error> {
-        let reader = self.reader().with_limit(rows).build().map_err(damaged)?;
-        reader.map(|batch| batch.map_err(damaged)).collect()
+        Batches::of(self.reader().with_limit(rows))?.collect()
     }
 
     fn reader(&self) -> ParquetRecordBatchReaderBuilder<Bytes> {
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone())
             .with_batch_size(BATCH_ROWS)
     }
+}
+
+/// Batches of rows, up to the first that cannot be read.
+struct Batches {
+    /// `None` once one could not be read.
+    reader: Option<ParquetRecordBatchReader>,
+}
+
+impl Batches {
+    fn of(builder: ParquetRecordBatchReaderBuilder<Bytes>) -> Result<Self, Error> {
+        guarded(|| builder.build().map_err(damaged)).map(|reader| Self { reader: Some(reader) })
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut reader = self.reader.take()?;
+        let next = guarded(|| reader.next().transpose().map_err(damaged)).transpose();
+        if matches!(next, Some(Ok(_))) {
+            self.reader = Some(reader);
+        }
+        next
+    }
+}
+
+/// The parser is not ours; should it fail on a file in a way that nobody foresaw, then that file is damaged.
+fn guarded<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(damaged("in a way that the parser fails on")))
 }
 
 fn damaged(error: impl std::fmt::Display) -> Error {

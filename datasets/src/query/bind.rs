@@ -1,7 +1,7 @@
 //! A plan held against the datasets it names: every name found, every value of its column's type.
 
 use arrow::datatypes::i256;
-use loom_extract::contract::CellType;
+use loom_extract::contract::{CellType, Value as CellValue};
 use loom_extract::written::{self, NumberStyle};
 use serde_json::Value;
 
@@ -442,15 +442,16 @@ fn literal(field: &str, column: &Column, value: &Value) -> Result<Given, Error> 
             return number(column, &text).ok_or_else(|| unfit(field, column, value));
         }
         (CellType::Bool, Value::Bool(value)) => Some(Literal::Bool(*value)),
-        (CellType::Date, Value::String(_)) => moment::days(&text).map(Literal::Date),
-        (CellType::Datetime, Value::String(_)) => {
-            let micros = match written::moment(&text) {
-                Some(loom_extract::contract::Value::Date(day)) => moment::days(&day).map(moment::midnight),
-                Some(loom_extract::contract::Value::Datetime(at)) => moment::micros(&at),
-                _ => None,
-            };
-            micros.map(Literal::Moment)
-        }
+        (CellType::Date, Value::String(_)) => match written::moment(&text) {
+            Some(CellValue::Date(day)) => moment::days(&day).map(Literal::Date),
+            Some(CellValue::Datetime(at)) => moment::micros(&at).and_then(moment::day_of_midnight).map(Literal::Date),
+            _ => None,
+        },
+        (CellType::Datetime, Value::String(_)) => match written::moment(&text) {
+            Some(CellValue::Date(day)) => moment::days(&day).map(moment::midnight).map(Literal::Moment),
+            Some(CellValue::Datetime(at)) => moment::micros(&at).map(Literal::Moment),
+            _ => None,
+        },
         (CellType::Time, Value::String(_)) => {
             written::time(&text).and_then(|time| moment::time_micros(&time)).map(Literal::Time)
         }

@@ -116,6 +116,9 @@ impl Calculator {
         let columns = sources.iter().zip(&needed).map(|(source, needed)| self.columns(source, needed, &mut bytes));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let parts = if adds_doubles(&bound, &descriptions) { 1 } else { self.limits.threads.max(1) };
+        if Instant::now() >= until {
+            return Err(out_of_time());
+        }
         let context = self.context(parts)?;
         let frame = compile::compile(&context, &bound, &descriptions, &needed, &columns, (plan.limit, parts))?;
         let batches = self.collect(frame, until)?;
@@ -143,10 +146,7 @@ impl Calculator {
         let left = until.saturating_duration_since(Instant::now());
         let collected = runtime.block_on(async { tokio::time::timeout(left, frame.collect()).await });
         match collected {
-            Err(_) => Err(Error::Limit(format!(
-                "the plan was not done in the {} s it had left: narrow it with conditions",
-                left.as_secs()
-            ))),
+            Err(_) => Err(out_of_time()),
             Ok(Ok(batches)) => Ok(batches),
             Ok(Err(error)) => match error.find_root() {
                 DataFusionError::ResourcesExhausted(_) => {
@@ -221,6 +221,10 @@ impl Calculator {
         let max = self.limits.memory_bytes;
         Error::Limit(format!("the columns of the plan take more than the {max} bytes of memory that one may take"))
     }
+}
+
+fn out_of_time() -> Error {
+    Error::Limit("the plan needs more time than one may take: narrow it with conditions, or join fewer rows".into())
 }
 
 /// Numbers of few digits as the other narrow ones.
