@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
 use bytes::Bytes;
+use loom_extract::contract::CellType;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
@@ -14,8 +15,10 @@ use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use crate::decimal::{NARROW_DIGITS, SHORT_DIGITS, WIDE_DIGITS};
 use crate::error::Error;
-use crate::typing::Dataset;
+use crate::schema::{Column, Description, Held};
+use crate::typing::{Dataset, ROW, SCALE, TOTAL, stored_name};
 
 /// Rows are stored in groups of this many.
 const GROUP_ROWS: usize = 128 * 1024;
@@ -57,6 +60,30 @@ impl Snapshot {
         Ok(Self { file, metadata })
     }
 
+    /// Whether the file holds what the description says.
+    pub(crate) fn check(&self, description: &Description) -> Result<(), Error> {
+        let schema = self.schema();
+        let is_of = |name: &str, fits: &dyn Fn(&DataType) -> bool| match schema.field_with_name(name) {
+            Ok(field) if fits(field.data_type()) => Ok(()),
+            Ok(field) => Err(damaged(format!("the values of {name} are {}", field.data_type()))),
+            Err(error) => Err(damaged(error)),
+        };
+        is_of(ROW, &|of| *of == DataType::Int64)?;
+        is_of(TOTAL, &|of| *of == DataType::Boolean)?;
+        for (at, column) in description.columns.iter().enumerate().filter(|(_, column)| column.held != Held::Not) {
+            is_of(&stored_name(at), &|of| is_type_of(of, column))?;
+        }
+        if self.rows() as u64 == description.row_count {
+            Ok(())
+        } else {
+            Err(damaged(format!("there are {} rows and not {}", self.rows(), description.row_count)))
+        }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        usize::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
     pub(crate) fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
     }
@@ -77,6 +104,21 @@ impl Snapshot {
     fn reader(&self) -> ParquetRecordBatchReaderBuilder<Bytes> {
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone())
             .with_batch_size(BATCH_ROWS)
+    }
+}
+
+fn is_type_of(stored: &DataType, column: &Column) -> bool {
+    match column.column_type {
+        CellType::String => *stored == DataType::Utf8,
+        CellType::Number | CellType::Duration if column.held == Held::Double => *stored == DataType::Float64,
+        CellType::Number | CellType::Duration => matches!(
+            stored,
+            DataType::Decimal128(SHORT_DIGITS | NARROW_DIGITS, SCALE) | DataType::Decimal256(WIDE_DIGITS, SCALE)
+        ),
+        CellType::Bool => *stored == DataType::Boolean,
+        CellType::Date => *stored == DataType::Date32,
+        CellType::Datetime => *stored == DataType::Timestamp(TimeUnit::Microsecond, None),
+        CellType::Time => *stored == DataType::Time64(TimeUnit::Microsecond),
     }
 }
 

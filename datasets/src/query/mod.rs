@@ -13,10 +13,14 @@ use std::time::Instant;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::DataFusionError;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::dataframe::DataFrame;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::prelude::SessionConfig;
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -141,10 +145,10 @@ impl Calculator {
         Ok(SessionContext::new_with_config_rt(config, runtime))
     }
 
-    fn collect(&self, frame: datafusion::dataframe::DataFrame, until: Instant) -> Result<Vec<RecordBatch>, Error> {
+    fn collect(&self, frame: DataFrame, until: Instant) -> Result<Vec<RecordBatch>, Error> {
         let runtime = self.runtime()?;
         let left = until.saturating_duration_since(Instant::now());
-        let collected = runtime.block_on(async { tokio::time::timeout(left, frame.collect()).await });
+        let collected = runtime.block_on(async { tokio::time::timeout(left, calculate(frame)).await });
         match collected {
             Err(_) => Err(out_of_time()),
             Ok(Ok(batches)) => Ok(batches),
@@ -183,6 +187,7 @@ impl Calculator {
                     Some(snapshot) => snapshot,
                     None => Snapshot::open((source.load)().map_err(Error::Load)?)?,
                 };
+                snapshot.check(source.description)?;
                 let kept = self.read(opened.insert(snapshot), name, *bytes)?;
                 self.cache.put(source.snapshot_id, name, &kept);
                 kept
@@ -201,14 +206,18 @@ impl Calculator {
     fn read(&self, snapshot: &Snapshot, name: &str, held: usize) -> Result<Kept, Error> {
         let of = snapshot.schema().field_with_name(name).map_err(|error| Error::Damaged(error.to_string()))?;
         let mut kept = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut rows) = (0, 0);
         for array in snapshot.column(name)? {
             let array = in_plan_type(&array?);
             bytes += array.get_array_memory_size();
             if held + bytes > self.limits.memory_bytes {
                 return Err(self.too_much());
             }
+            rows += array.len();
             kept.push(array);
+        }
+        if rows != snapshot.rows() {
+            return Err(Error::Damaged(format!("{rows} of {} values of {name} are there", snapshot.rows())));
         }
         let of = match of.data_type() {
             DataType::Decimal128(..) => compile::NARROW,
@@ -221,6 +230,18 @@ impl Calculator {
         let max = self.limits.memory_bytes;
         Error::Limit(format!("the columns of the plan take more than the {max} bytes of memory that one may take"))
     }
+}
+
+/// Runs a plan so that it can be left at any time. What reads yields now and then by itself, but a join makes many batches of
+/// one that it reads.
+async fn calculate(frame: DataFrame) -> Result<Vec<RecordBatch>, DataFusionError> {
+    let context = Arc::new(frame.task_ctx());
+    let plan = frame.create_physical_plan().await?;
+    let yielding = plan.transform_up(|node| {
+        let is_join = node.children().len() > 1;
+        Ok(if is_join { Transformed::yes(Arc::new(CooperativeExec::new(node)) as _) } else { Transformed::no(node) })
+    })?;
+    physical_plan::collect(yielding.data, context).await
 }
 
 fn out_of_time() -> Error {
@@ -249,6 +270,7 @@ fn adds_doubles(bound: &Bound, datasets: &[&Description]) -> bool {
 /// # Errors
 /// [`Error::Damaged`].
 pub fn sample(description: &Description, snapshot: &Snapshot, rows: usize) -> Result<Vec<Vec<Value>>, Error> {
+    snapshot.check(description)?;
     let batches = snapshot.first_rows(rows)?;
     let mut sample = Vec::new();
     for batch in &batches {

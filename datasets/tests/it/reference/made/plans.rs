@@ -8,20 +8,11 @@ use loom_datasets::plan::{
 use loom_extract::contract::CellType;
 use serde_json::Value;
 
-use super::tables::MadeTable;
+use super::tables::{Key, MadeTable};
 use super::tape::Tape;
 use super::values::{Made, Reach};
 
 const ALIASES: &[&str] = &["t", "select", "d1", "🦀"];
-const KEYS: &[CellType] = &[
-    CellType::Number,
-    CellType::String,
-    CellType::Date,
-    CellType::Datetime,
-    CellType::Duration,
-    CellType::Time,
-    CellType::Bool,
-];
 const ANY: &[Comparison] = &[
     Comparison::Eq,
     Comparison::Ne,
@@ -53,7 +44,7 @@ pub struct Case {
 pub fn case(tape: &[u32]) -> Case {
     let mut tape = Tape::new(tape);
     let count = *tape.pick(&[1, 1, 1, 2, 2, 3, 4]);
-    let keys = [*tape.pick(KEYS), *tape.pick(KEYS)];
+    let keys = [Key::by_chance(&mut tape), Key::by_chance(&mut tape)];
     let rows_max = if count > 2 { 9 } else { 30 };
     let tables: Vec<MadeTable> = (0..count).map(|_| MadeTable::by_chance(&mut tape, &keys, rows_max)).collect();
     let datasets: Vec<String> = if count == 1 && tape.once_in(2) {
@@ -63,12 +54,12 @@ pub fn case(tape: &[u32]) -> Case {
     };
     let mut maker = Maker { tape, tables: &tables, datasets: &datasets };
     let joins = maker.joins();
-    let (conditions, compared) = (0..maker.tape.below(4)).map(|_| maker.condition()).unzip();
+    let (conditions, compared) = (0..*maker.tape.pick(&[0, 1, 0, 1, 2, 3])).map(|_| maker.condition()).unzip();
     let mut plan = Plan {
         datasets: datasets.clone(),
         conditions,
         joins,
-        limit: *maker.tape.pick(&[10_000, 10_000, 1, 3, 0, 20]),
+        limit: *maker.tape.pick(&[10_000, 10_000, 10_000, 10_000, 1, 3, 20, 100, 0]),
         include_totals: maker.tape.once_in(2),
         ..Plan::default()
     };
@@ -127,7 +118,7 @@ impl Maker<'_> {
         }
         // The first two columns are keys: of one type in every table.
         let (own, other) =
-            if self.tape.once_in(3) { *self.tape.pick(&pairs) } else { *self.tape.pick(&[(0, 0), (1, 1)]) };
+            if self.tape.once_in(3) { *self.tape.pick(&pairs) } else { *self.tape.pick(&[(0, 0), (0, 0), (1, 1)]) };
         let with_dataset =
             if joined.len() == 1 && self.tape.once_in(2) { String::new() } else { self.datasets[with].clone() };
         QueryJoinOn { column: self.name((dataset, own)), with_dataset, with_column: self.name((with, other)) }

@@ -41,21 +41,41 @@ pub struct MadeTable {
     pub rows: Vec<MadeRow>,
 }
 
+/// A few values that tables are joined by.
+#[derive(Clone, Debug)]
+pub struct Key {
+    column_type: CellType,
+    values: Vec<Made>,
+}
+
+impl Key {
+    pub fn by_chance(tape: &mut Tape<'_>) -> Self {
+        let column_type = *tape.pick(TYPES);
+        let reach = *tape.pick(&[Reach::Plain, Reach::Fine, Reach::Plain, Reach::Large]);
+        Self { column_type, values: (0..3).map(|_| Made::by_chance(tape, column_type, reach)).collect() }
+    }
+}
+
 impl MadeTable {
-    /// A table of at most so many rows, whose first columns are of these types.
-    pub fn by_chance(tape: &mut Tape<'_>, keys: &[CellType], rows_max: usize) -> Self {
+    /// A table of at most so many rows, whose first columns have the values of these keys, or other ones.
+    pub fn by_chance(tape: &mut Tape<'_>, keys: &[Key], rows_max: usize) -> Self {
         let others = 1 + tape.below(5);
-        let types = keys.iter().copied().chain((0..others).map(|_| *tape.pick(TYPES))).collect::<Vec<_>>();
+        let types = keys.iter().map(|key| key.column_type).chain((0..others).map(|_| *tape.pick(TYPES)));
+        let types: Vec<CellType> = types.collect();
         let columns = types.into_iter().enumerate().map(|(at, column_type)| {
             let reach = *tape.pick(&[Reach::Plain, Reach::Plain, Reach::Fine, Reach::Large, Reach::Huge]);
             MadeColumn { name: NAMES[at].to_owned(), column_type, reach }
         });
         let columns: Vec<MadeColumn> = columns.collect();
         let mut id = 1;
-        let rows = (0..tape.below(rows_max + 1)).map(|_| {
+        let least = if tape.once_in(8) { 0 } else { rows_max / 3 };
+        let rows = (0..least + tape.below(rows_max - least + 1)).map(|_| {
             id += 1 + u64::from(tape.once_in(8));
-            let values = columns.iter().map(|column| Made::by_chance(tape, column.column_type, column.reach)).collect();
-            MadeRow { id, values, is_total: false }
+            let values = columns.iter().enumerate().map(|(at, column)| match keys.get(at) {
+                Some(key) if !tape.once_in(6) => tape.pick(&key.values).clone(),
+                _ => Made::by_chance(tape, column.column_type, column.reach),
+            });
+            MadeRow { id, values: values.collect(), is_total: false }
         });
         let rows = rows.collect();
         let mut table = Self { columns, rows };
