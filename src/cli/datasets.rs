@@ -127,8 +127,9 @@ fn print(dataset: &Value, screen: &mut Screen) -> Result<(), Failure> {
     }
     let totals = dataset["total_rows"]["count"].as_u64().unwrap_or_default();
     if totals > 0 {
+        let says = if totals == 1 { "states" } else { "state" };
         let left_out = "left out of queries unless --include-totals";
-        screen.line(format!("= {} totals of others, {left_out}", counted(totals, "row").replace("row", "row of")))?;
+        screen.line(format!("= {} {says} totals of others, {left_out}", counted(totals, "row")))?;
     }
     for warning in each(&dataset["warnings"]).iter().chain(&each(&dataset["incomplete"])) {
         screen.line(format!("! {}", text(warning)))?;

@@ -28,7 +28,7 @@ pub(crate) use make::Tables;
 pub(crate) use query::{Asked, calculator, forget, query};
 pub use settings::DatasetSettings;
 #[cfg(feature = "datasets")]
-pub(crate) use show::{Brief, Briefs, DatasetOut, show};
+pub(crate) use show::{Brief, Briefs, DatasetOut, described, show};
 pub(crate) use snapshots::{DATASETS, datasets_key, datasets_unchanged, snapshot_hashes, snapshots_of};
 #[cfg(feature = "datasets")]
 pub(crate) use stored::find;

@@ -82,7 +82,7 @@ pub(crate) struct ColumnOut {
     pub double: bool,
 }
 
-/// A dataset as callers see it, with its first `rows` rows.
+/// A stored dataset as callers see it, with its first `rows` rows.
 pub(crate) fn show(
     reading: &Reading<'_>,
     scope: &Scope,
@@ -91,15 +91,25 @@ pub(crate) fn show(
     rows: usize,
 ) -> Result<DatasetOut, Error> {
     let is_gone = reading.snapshot().blob(scope, &dataset.hash()?)?.is_none();
-    let description = &dataset.description;
     let sample = match rows {
         0 => None,
         _ if is_gone => Some(Vec::new()),
         rows => {
             let stored = Rows::open(reading.read_blob(scope, &dataset.hash()?)?).map_err(Error::internal)?;
-            Some(sample(description, &stored, rows).map_err(Error::internal)?)
+            Some(sample(&dataset.description, &stored, rows).map_err(Error::internal)?)
         }
     };
+    Ok(described(revision, dataset, dataset.incomplete(is_gone), sample))
+}
+
+/// A dataset as callers see it once it is stored.
+pub(crate) fn described(
+    revision: Revision,
+    dataset: &StoredDataset,
+    incomplete: Vec<String>,
+    sample: Option<Vec<Vec<Value>>>,
+) -> DatasetOut {
+    let description = &dataset.description;
     let columns = description.columns.iter().map(|column| ColumnOut {
         name: column.name.clone(),
         column_type: column.column_type.name(),
@@ -107,8 +117,7 @@ pub(crate) fn show(
         stored: column.held != Held::Not,
         double: column.held == Held::Double,
     });
-    let incomplete = dataset.incomplete(is_gone);
-    Ok(DatasetOut {
+    DatasetOut {
         dataset_id: dataset.dataset_id.clone(),
         name: dataset.name.clone(),
         position: dataset.position,
@@ -126,7 +135,7 @@ pub(crate) fn show(
         approved_by: dataset.approval.as_ref().map(|approval| approval.by.clone()),
         approved_at: dataset.approval.as_ref().map(|approval| rfc3339(approval.at)),
         sample,
-    })
+    }
 }
 
 fn state(dataset: &StoredDataset) -> SchemaState {

@@ -55,9 +55,8 @@ impl Parts {
         let columns = found.iter().flat_map(|dataset| dataset["columns"].as_array().into_iter().flatten());
         let truths = columns.filter(|column| column["type"] == "bool").filter_map(|column| column["name"].as_str());
         let truths = truths.map(str::to_owned).collect();
-        let alias = if alias.is_empty() { format!("d{}", self.datasets.len() + 1) } else { alias.to_owned() };
         self.datasets.push(Dataset {
-            alias,
+            alias: alias.to_owned(),
             source_uri: source_uri.to_owned(),
             dataset_id: dataset_id.to_owned(),
             truths,

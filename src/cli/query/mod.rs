@@ -149,7 +149,10 @@ fn of_flags(client: &Client, args: &Args) -> Result<Map<String, Value>, Failure>
     for given in &args.sources {
         let (alias, source, dataset_id) = flags::source(given);
         let (source_uri, found) = datasets_of(client, source, dataset_id, 0)?;
-        parts.add_dataset(alias, &source_uri, dataset_id, list(&found["datasets"]));
+        // One dataset needs no alias.
+        let number = if args.sources.len() > 1 { parts.datasets().len() + 1 } else { 0 };
+        let alias = if alias.is_empty() && number > 0 { format!("d{number}") } else { alias.to_owned() };
+        parts.add_dataset(&alias, &source_uri, dataset_id, list(&found["datasets"]));
     }
     let groups = args.by.iter().map(|by| parts.group(by)).collect::<Vec<_>>();
     let functions = [

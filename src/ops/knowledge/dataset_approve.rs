@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::context::Planning;
-use crate::datasets::{DatasetOut, approve, datasets_unchanged, find, show};
+use crate::datasets::{DatasetOut, approve, datasets_unchanged, described, find};
 use crate::error::{Code, Error};
 use crate::ingest;
 use crate::limits;
@@ -84,7 +84,7 @@ impl Command for DatasetApprove {
             return Err(Error { field, ..Error::new(Code::PreconditionFailed, message) });
         }
         let retyping = approve(planning, &scope, version.doc_id, dataset, &input.columns)?;
-        let shown = show(planning, &scope, version.revision, dataset, 0)?;
+        let shown = described(version.revision, dataset, dataset.incomplete(false), None);
         let retyped = retyping.is_some();
         let mut batch = Batch::default();
         batch.preconditions.push(ingest::head_unchanged(&scope, &input.source_uri, head.as_ref()));

@@ -52,7 +52,9 @@ fn inputs(op: &str, word: &str, addressed: &str) -> Vec<Value> {
         "knowledge.get" => {
             vec![json!({ "source_uri": uri }), json!({ "source_uri": "gone", "include_superseded": true })]
         }
-        "knowledge.outline" => vec![json!({ "source_uri": uri })],
+        "knowledge.outline" | "knowledge.dataset_get" => vec![json!({ "source_uri": uri })],
+        "knowledge.dataset_approve" => vec![json!({ "source_uri": uri, "dataset_id": "table-1", "snapshot_id": "x" })],
+        "knowledge.query" => vec![json!({ "datasets": [{ "source_uri": uri }] })],
         "knowledge.update_metadata" => vec![json!({ "source_uri": "shared", "title": "Changed", "reindex": true })],
         "knowledge.ingest" => vec![json!({ "upload_id": "00000000-0000-0000-0000-000000000001", "source_uri": uri })],
         "knowledge.ingest_cancel" | "knowledge.ingest_status" => {

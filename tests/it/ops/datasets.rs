@@ -196,7 +196,8 @@ fn what_a_sweep_or_an_erasure_removes_is_said_and_gone() {
     assert_eq!(refused(&engine, "knowledge.query", sum_by_region("sales.csv")).code, Code::BlobGone);
     ingested(&engine, "sales.csv", SALES);
     ok(&engine, "knowledge.query", sum_by_region("sales.csv"));
-    ok(&engine, "erasure.request", json!({ "target": "namespace", "namespace": "local", "confirm": "local" }));
+    ok(&engine, "erasure.request", json!({ "scope": "namespace", "namespace": "local", "confirm": "local" }));
+    engine.run_erasures().unwrap();
     assert_eq!(engine.blobs(false).unwrap().blobs, 0);
     let got = ok(&engine, "knowledge.dataset_get", json!({ "source_uri": "sales.csv" }));
     assert_eq!(got["found"], false);
