@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use loom_extract::contract::{Cell, CellType, Column, Row, Table, Value};

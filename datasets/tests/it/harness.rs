@@ -58,7 +58,7 @@ pub fn plan(parts: serde_json::Value) -> Plan {
 }
 
 pub fn run(calculator: &Calculator, plan: &Plan, held: &[Held]) -> Result<Answer, Error> {
-    run_until(calculator, plan, held, Instant::now() + Duration::from_secs(60))
+    run_until(calculator, plan, held, Instant::now() + Duration::from_mins(1))
 }
 
 pub fn run_until(calculator: &Calculator, plan: &Plan, held: &[Held], until: Instant) -> Result<Answer, Error> {

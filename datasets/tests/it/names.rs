@@ -28,8 +28,8 @@ fn columns_of_any_name_are_calculated_over_and_named_once() {
         assert_eq!((answer.columns[0].name.as_str(), answer.columns[1].name.as_str()), (name.as_str(), "\"; --"));
     }
     let all = run(&calculator(), &plan(json!({})), &held).unwrap();
-    let named: Vec<&String> = all.columns.iter().map(|column| &column.name).collect();
-    assert_eq!(named, own.iter().collect::<Vec<_>>());
+    let shown: Vec<&String> = all.columns.iter().map(|column| &column.name).collect();
+    assert_eq!(shown, own.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub fn case(tape: &[u32]) -> Case {
     };
     let columns = maker.result(&mut plan);
     plan.order_by = maker.order(&plan, &columns);
-    Case { plan, compared, columns, tables }
+    Case { tables, plan, compared, columns }
 }
 
 struct Maker<'a> {
