@@ -68,7 +68,8 @@ pub fn artifact(data: &[u8]) {
     assert_eq!(check(&mut back, &format, &limits), Ok(()));
     assert_eq!(back, artifact);
     let settings = ChunkSettings::new(200, 150).expect("within the bounds");
-    let extracted = cut_artifact(artifact, settings);
+    let tables = std::mem::take(&mut artifact.tables);
+    let extracted = cut_artifact(artifact, &tables, settings);
     assert_eq!(extracted.marks.len(), extracted.cut.pieces.len());
     let mut last = 0;
     for piece in &extracted.cut.pieces {

@@ -26,7 +26,8 @@ pub struct Parts {
 struct Dataset {
     alias: String,
     source_uri: String,
-    dataset_id: String,
+    /// Its id; empty where its source has one.
+    id: String,
     /// The names of its columns of true and false.
     truths: Vec<String>,
 }
@@ -58,15 +59,15 @@ impl Parts {
         self.datasets.push(Dataset {
             alias: alias.to_owned(),
             source_uri: source_uri.to_owned(),
-            dataset_id: dataset_id.to_owned(),
+            id: dataset_id.to_owned(),
             truths,
         });
     }
 
     pub fn datasets(&self) -> Vec<Value> {
-        let datasets = self.datasets.iter().map(|dataset| {
-            json!({ "source_uri": dataset.source_uri, "dataset_id": dataset.dataset_id, "alias": dataset.alias })
-        });
+        let datasets = self.datasets.iter().map(
+            |dataset| json!({ "source_uri": dataset.source_uri, "dataset_id": dataset.id, "alias": dataset.alias }),
+        );
         datasets.collect()
     }
 

@@ -248,7 +248,7 @@ fn an_answer_is_of_one_state_of_its_datasets_while_they_are_replaced_retyped_and
                             answered.fetch_add(1, Ordering::Relaxed);
                         }
                         Err(error) => {
-                            assert!(matches!(error.code, Code::PreconditionFailed | Code::NotFound), "{error}")
+                            assert!(matches!(error.code, Code::PreconditionFailed | Code::NotFound), "{error}");
                         }
                     }
                 }
