@@ -52,7 +52,7 @@ fn run(loom: &Loom, block: &str, base: &str) -> String {
 fn every_command_of_the_readme_works() {
     let loom = Loom::new();
     let blocks = blocks("sh");
-    let [demo, test, add, change, safe, serve, http, agents] = blocks.as_slice() else {
+    let [demo, test, add, tables, change, safe, serve, http, agents] = blocks.as_slice() else {
         panic!("other blocks: {blocks:?}")
     };
 
@@ -60,6 +60,8 @@ fn every_command_of_the_readme_works() {
     let first = run(&loom, add, "");
     assert!(first.starts_with("added "), "{first}");
     assert!(first.contains("\n1. ARCHITECTURE  Architecture > Invariants\n"), "{first}");
+    let calculated = run(&loom, tables, "");
+    assert!(calculated.contains("North         30.01\n"), "{calculated}");
     let changed = run(&loom, change, "");
     assert!(changed.contains("The door code changes on Mondays."), "{changed}");
     assert!(changed.contains("nothing is wrong"), "{changed}");

@@ -189,7 +189,7 @@ fn what_a_sweep_or_an_erasure_removes_is_said_and_gone() {
     assert_eq!((all.blobs, all.unneeded), (3, 0), "the original, the artifact and the rows");
     ok(&engine, "knowledge.delete", json!({ "source_uri": "sales.csv" }));
     engine.blobs(true).unwrap();
-    assert_eq!(engine.blobs(false).unwrap().blobs, 0);
+    assert_eq!(engine.blobs(false).unwrap().blobs, 1, "the upload can be ingested again for a while");
     ok(&engine, "knowledge.restore", json!({ "source_uri": "sales.csv" }));
     let dataset = only(&engine, "sales.csv");
     assert_eq!((&dataset["complete"], &dataset["sample"]), (&json!(false), &json!([])));
@@ -244,11 +244,13 @@ fn an_answer_is_of_one_state_of_its_datasets_while_they_are_replaced_retyped_and
                                 .iter()
                                 .map(|one| &one["revision"])
                                 .collect();
-                            assert_eq!(count > 0, revisions[0] == revisions[1] || count > 0, "{answer}");
+                            assert!(count > 0 || revisions[0] != revisions[1], "{answer}");
                             answered.fetch_add(1, Ordering::Relaxed);
                         }
                         Err(error) => {
-                            assert!(matches!(error.code, Code::PreconditionFailed | Code::NotFound), "{error}");
+                            // While one of them holds text, they cannot be joined.
+                            let expected = [Code::PreconditionFailed, Code::NotFound, Code::ValidationFailed];
+                            assert!(expected.contains(&error.code), "{error}");
                         }
                     }
                 }
@@ -279,7 +281,7 @@ fn plans_that_cannot_be_run_say_where_and_why() {
     let folder = Folder::new();
     let engine = folder.open_with(|config| {
         config.extraction.program = Some(env!("CARGO_BIN_EXE_loom").into());
-        config.datasets.result_rows_max = 3;
+        config.datasets.result_rows_max = 100;
         config.datasets.rows_max = 5;
     });
     ingested(&engine, "sales.csv", SALES);
@@ -289,7 +291,7 @@ fn plans_that_cannot_be_run_say_where_and_why() {
         (json!({ "where": [{ "column": "day", "op": "gt", "value": "yesterday" }] }), "where[0].value", "2026-01-31"),
         (json!({ "where": [{ "column": "day", "op": "gt" }] }), "where[0].value", "needs a value"),
         (json!({ "aggregates": [{ "fn": "sum", "column": "region" }] }), "aggregates[0].column", "dataset_approve"),
-        (json!({ "limit": 4 }), "limit", "1 to 3"),
+        (json!({ "limit": 101 }), "limit", "1 to 100"),
         (json!({ "order_by": [{ "column": "sum" }] }), "order_by[0].column", "the result has no column"),
     ] {
         let error = refusal(more);
