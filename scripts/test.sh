@@ -42,6 +42,13 @@ if command -v python3 >/dev/null; then
     [ -x "$clients/bin/python" ] || python3 -m venv "$clients"
     "$clients/bin/pip" install -q --disable-pip-version-check -r tests/mcp/requirements.txt
     "$clients/bin/python" tests/mcp/client.py "$loom"
+    step "calculations beside DuckDB"
+    [ -x "$CARGO_TARGET_DIR/duckdb/bin/python" ] || python3 -m venv "$CARGO_TARGET_DIR/duckdb"
+    "$CARGO_TARGET_DIR/duckdb/bin/pip" install -q --disable-pip-version-check -r tests/datasets/requirements.txt
+    plans="$(mktemp -d)"
+    cargo run -q -p loom-datasets --locked --example plans -- "$plans" 1 200
+    "$CARGO_TARGET_DIR/duckdb/bin/python" tests/datasets/duckdb_compare.py "$plans"
+    rm -r "$plans"
     step "generated calls of every operation"
     [ -x "$CARGO_TARGET_DIR/schemathesis/bin/python" ] || python3 -m venv "$CARGO_TARGET_DIR/schemathesis"
     "$CARGO_TARGET_DIR/schemathesis/bin/pip" install -q --disable-pip-version-check -r tests/api/requirements.txt
