@@ -24,6 +24,8 @@ pub(crate) struct Tables {
     chosen: Vec<usize>,
     /// What of all tables was not extracted.
     lost: Vec<String>,
+    /// Whether parts of some table were left out.
+    is_cut: bool,
 }
 
 /// Datasets whose rows are stored and that wait for the version they are of.
@@ -57,7 +59,8 @@ impl Tables {
         chosen.truncate(per_file_max);
         let warning = (count > per_file_max)
             .then(|| format!("the first {per_file_max} of {count} tables are datasets (LOOM_DATASETS_MAX)"));
-        (Self { all: tables, chosen, lost: lost_of_all(&artifact.coverage) }, warning)
+        let coverage = &artifact.coverage;
+        (Self { all: tables, chosen, lost: lost_of_all(coverage), is_cut: is_lost(coverage, lost::TABLES) }, warning)
     }
 
     /// All tables, for the document's text.
@@ -124,7 +127,9 @@ impl Tables {
         let cut = (read < table.total_rows).then(|| {
             format!("{read} of the table's {} rows were read: it was cut at the extractor's bound", table.total_rows)
         });
-        cut.into_iter().chain(self.lost.iter().cloned()).collect()
+        let of_some = (cut.is_none() && self.is_cut)
+            .then(|| "the extractor left parts of the file's tables out, of this one or another".to_owned());
+        cut.into_iter().chain(of_some).chain(self.lost.iter().cloned()).collect()
     }
 }
 
@@ -134,13 +139,17 @@ fn lost_of_all(coverage: &Coverage) -> Vec<String> {
     if coverage.failed > 0 {
         reasons.push(format!("{} of {} parts of the file could not be read", coverage.failed, coverage.total));
     }
-    if coverage.lost.iter().any(|capability| capability == lost::BINARY_VALUES) {
+    if is_lost(coverage, lost::BINARY_VALUES) {
         reasons.push("values that are bytes were left out".into());
     }
-    if coverage.lost.iter().any(|capability| capability == lost::FORMULA_VALUES) {
+    if is_lost(coverage, lost::FORMULA_VALUES) {
         reasons.push("the workbook was saved without the values of its formulas".into());
     }
     reasons
+}
+
+fn is_lost(coverage: &Coverage, capability: &str) -> bool {
+    coverage.lost.iter().any(|lost| lost == capability)
 }
 
 impl Carried {
