@@ -57,7 +57,7 @@ pub(crate) enum Brief {}
 
 /// The datasets of versions, read once each.
 #[derive(Default)]
-pub(crate) struct Briefs;
+pub(crate) struct Briefs {}
 
 impl Briefs {
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as in a build with datasets")]

@@ -65,7 +65,7 @@ impl Query for DatasetGet {
         limits::source_uri("source_uri", &input.source_uri)?;
         limits::text("dataset_id", &input.dataset_id, limits::LABEL_CHARS_MAX)?;
         limits::range("sample_rows", input.sample_rows, 0, SAMPLE_ROWS_MAX)?;
-        let Some(version) = ingest::current(reading, &scope, &input.source_uri)?.1 else {
+        let Some(version) = ingest::live_in(reading.snapshot(), &scope, &input.source_uri)? else {
             return Ok(Output::default());
         };
         let stored = find(reading.snapshot(), &scope, version.doc_id)?.map(|(stored, _)| stored.datasets);

@@ -92,7 +92,7 @@ impl Query for Outline {
     fn answer(reading: &Reading<'_>, input: Input) -> Result<Output, Error> {
         let scope = reading.scope(&input.org, &input.namespace)?;
         limits::source_uri("source_uri", &input.source_uri)?;
-        let Some(version) = ingest::current(reading, &scope, &input.source_uri)?.1 else {
+        let Some(version) = ingest::live_in(reading.snapshot(), &scope, &input.source_uri)? else {
             return Ok(Output { source_uri: input.source_uri, ..Output::default() });
         };
         let sections = reading.snapshot().sections(&scope, version.id)?;
