@@ -126,8 +126,9 @@ impl Tally {
 
 /// Finds the rows that call themselves totals and hold sums of the rows above them, and those whose sums are wrong.
 ///
-/// A row is taken for a total only where its first text is such a name, and either one of its numbers is that sum or it has no
-/// other text: a product that is called `Total` stays a row like any other.
+/// A row is taken for a total only where its first text is such a name and one of its numbers is that sum. One that has no other
+/// text is taken for one too where it is called a subtotal, or only totals follow it: a product that is called `Total` stays a row
+/// like any other.
 pub(crate) fn audit(description: &Description, row_ids: &Int64Array, arrays: &[(usize, ArrayRef)]) -> Audit {
     let texts: Vec<&ArrayRef> =
         arrays.iter().map(|(_, array)| array).filter(|array| *array.data_type() == DataType::Utf8).collect();
@@ -147,8 +148,9 @@ pub(crate) fn audit(description: &Description, row_ids: &Int64Array, arrays: &[(
     if !(0..row_ids.len()).any(|at| label(&texts, at).is_some()) {
         return Audit { marks: BooleanArray::from(marks), ..audit };
     }
+    let last_row = (0..row_ids.len()).rev().find(|at| label(&texts, *at).is_none()).unwrap_or(0);
     for (at, mark) in marks.iter_mut().enumerate() {
-        let found = label(&texts, at).and_then(|label| total(&numbers, at, &label));
+        let found = label(&texts, at).and_then(|label| total(&numbers, at, &label, at > last_row));
         let Some(row) = found else {
             for column in &mut numbers {
                 if let Some(value) = value(column.values, at) {
@@ -219,7 +221,7 @@ fn label<'a>(texts: &[&'a ArrayRef], at: usize) -> Option<Label<'a>> {
 }
 
 /// The row as a total, where what it holds says so.
-fn total(numbers: &[Numbers<'_>], at: usize, label: &Label<'_>) -> Option<TotalRow> {
+fn total(numbers: &[Numbers<'_>], at: usize, label: &Label<'_>, is_last: bool) -> Option<TotalRow> {
     let stated: Vec<(&Numbers<'_>, i256)> =
         numbers.iter().filter_map(|column| value(column.values, at).map(|value| (column, value))).collect();
     let sums = |tally: fn(&Numbers<'_>) -> Tally| {
@@ -231,7 +233,8 @@ fn total(numbers: &[Numbers<'_>], at: usize, label: &Label<'_>) -> Option<TotalR
     };
     let (of_block, of_all) = (sums(|column| column.block), sums(|column| column.all));
     let rows_above = stated.iter().map(|(column, _)| column.all.count).max().unwrap_or(0);
-    let is_total = of_block.max(of_all) > 0 || (label.is_whole && label.is_alone && rows_above >= 2);
+    let is_bare = label.is_whole && label.is_alone && rows_above >= 2;
+    let is_total = of_block.max(of_all) > 0 || (is_bare && (label.is_subtotal || is_last));
     if !is_total {
         return None;
     }

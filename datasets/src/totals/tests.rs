@@ -74,6 +74,7 @@ fn a_product_called_total_is_a_row() {
     for rows in [
         &[("Total 0% yogurt", &["3"][..]), ("pear", &["10"]), ("plum", &["20"])][..],
         &[("pear", &["10"]), ("Total clean", &["7"]), ("plum", &["20"])],
+        &[("pear", &["10"]), ("fig", &["15"]), ("Total", &["26"]), ("plum", &["20"])],
         &[("pear", &["10"]), ("totally new", &["10"])],
         &[("Total", &["30"]), ("pear", &["10"]), ("plum", &["20"])],
         &[("pear", &[""]), ("plum", &[""]), ("Total cost", &[""])],
