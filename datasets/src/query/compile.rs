@@ -135,10 +135,11 @@ impl Compiler<'_> {
         if leaves_totals {
             frame = frame.filter(not(ident(format!("d{dataset}_{TOTAL}")))).map_err(Error::defect)?;
         }
-        for condition in self.bound.conditions.iter().filter(|condition| condition.at.0 == dataset) {
-            frame = frame.filter(self.test(condition)).map_err(Error::defect)?;
+        let conditions = self.bound.conditions.iter().filter(|condition| condition.at.0 == dataset);
+        match conditions.map(|condition| self.test(condition)).reduce(Expr::and) {
+            Some(all) => frame.filter(all).map_err(Error::defect),
+            None => Ok(frame),
         }
-        Ok(frame)
     }
 
     fn test(&self, condition: &Condition) -> Expr {

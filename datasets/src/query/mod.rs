@@ -7,7 +7,9 @@ mod compile;
 mod functions;
 mod statement;
 
+use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Instant;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -35,6 +37,9 @@ use crate::typing::stored_name;
 use bind::Bound;
 use cache::{Cache, Kept};
 use compile::{Columns, Needed};
+
+/// The stack of threads that make and run plans: many times what the longest plan was seen to take.
+const STACK_BYTES: usize = 32 << 20;
 
 /// What plans may use.
 #[derive(Clone, Debug)]
@@ -123,9 +128,11 @@ impl Calculator {
         if Instant::now() >= until {
             return Err(out_of_time());
         }
-        let context = self.context(parts)?;
-        let frame = compile::compile(&context, &bound, &descriptions, &needed, &columns, (plan.limit, parts))?;
-        let batches = self.collect(frame, until)?;
+        let batches = on_deep_stack(|| {
+            let context = self.context(parts)?;
+            let frame = compile::compile(&context, &bound, &descriptions, &needed, &columns, (plan.limit, parts))?;
+            self.collect(frame, until)
+        })?;
         let (mut rows, mut row_ids) = answer::rows(&bound, &batches)?;
         let truncated = rows.len() > plan.limit;
         rows.truncate(plan.limit);
@@ -169,6 +176,7 @@ impl Calculator {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(self.limits.threads.max(1))
             .thread_name("loom-datasets")
+            .thread_stack_size(STACK_BYTES)
             .enable_time()
             .build()
             .map_err(Error::defect)?;
@@ -242,6 +250,15 @@ async fn calculate(frame: DataFrame) -> Result<Vec<RecordBatch>, DataFusionError
         Ok(if is_join { Transformed::yes(Arc::new(CooperativeExec::new(node)) as _) } else { Transformed::no(node) })
     })?;
     physical_plan::collect(yielding.data, context).await
+}
+
+/// Does what recurses by a plan's depth: the library does, in large frames, when it makes a plan better.
+fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    thread::scope(|scope| {
+        let deep = thread::Builder::new().name("loom-plan".into()).stack_size(STACK_BYTES);
+        let deep = deep.spawn_scoped(scope, work).map_err(Error::defect)?;
+        deep.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 fn out_of_time() -> Error {
